@@ -1,0 +1,37 @@
+# Each target sets up its own virtual environment (.venv) first; nothing outside this folder is touched.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: help demo test lint bench docs clean
+help:            ## show this list
+	@grep -E '^[a-z]+: .*##|^[a-z]+: *##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $(READY)
+
+demo: $(READY)   ## runs on real data, made on the spot: import, doctor, fit, forecast, evaluate
+	$(BIN)/python examples/demo.py
+
+test: $(READY)   ## lint, types, then every test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/python -m pytest
+
+lint: $(READY)   ## ruff and pyright only
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+bench: $(READY)  ## the figures in the README: speed, accuracy, store
+	$(BIN)/python -m benchmarks
+
+docs: $(READY)   ## write docs/cli.md anew from the commands' own help
+	$(BIN)/python -m lodestar.cli.reference docs/cli.md
+
+clean:           ## remove the virtual environment and caches
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis demo

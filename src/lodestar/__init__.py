@@ -1,0 +1,1 @@
+"""Lodestar steers the learning rate of a training job towards the best final result."""
