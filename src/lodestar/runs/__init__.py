@@ -6,3 +6,5 @@ from lodestar.runs.run import Run as Run
 from lodestar.runs.run import Series as Series
 from lodestar.runs.run import Status as Status
 from lodestar.runs.runset import RunSet as RunSet
+from lodestar.runs.store import RunStore as RunStore
+from lodestar.runs.summary import RunSummary as RunSummary

@@ -1,0 +1,93 @@
+"""Writing a file so that a kill, a full disk or a second writer never leaves half of one; and a lock that a kill frees.
+
+Comes in: bytes and a path. Goes out: the whole file under its name, or a `StoreError` and nothing changed. Knows
+nothing of what the bytes mean.
+"""
+
+import contextlib
+import errno
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from lodestar._errors import StoreError
+
+PARTIAL = ".partial-"
+
+
+def write_whole(path: Path, data: bytes | memoryview) -> None:
+    """Write to a temporary name, flush to the disk, rename, flush the folder."""
+    partial = path.with_name(f"{PARTIAL}{os.getpid()}-{secrets.token_hex(4)}")
+    try:
+        with partial.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+        flush_folder(path.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise StoreError(cannot_write(path.parent, error)) from error
+
+
+def cannot_write(folder: Path, error: OSError) -> str:
+    """The sentence for a failed write: what, why, and what to do about it."""
+    cures = {
+        errno.ENOSPC: "the disk is full. Fix: free some space",
+        errno.EDQUOT: "your disk quota is used up. Fix: free some space",
+        errno.EFBIG: "the file is larger than this system lets us write. Fix: raise the limit (ulimit -f)",
+        errno.EROFS: "the disk is read-only. Fix: choose a folder you may write to",
+        errno.EACCES: "the folder is read-only for you. Fix: choose a folder you may write to, or change its mode",
+        errno.EPERM: "the folder is read-only for you. Fix: choose a folder you may write to, or change its mode",
+        errno.ENOTDIR: "part of that path is a file. Fix: name a folder",
+        errno.EEXIST: "that path is a file. Fix: name a folder",
+        errno.ENAMETOOLONG: "the path is too long. Fix: choose a shorter one",
+    }
+    why = cures.get(error.errno or 0, f"{error.strerror or error}. Fix: check the folder, then")
+    return f"cannot write to {folder}: {why} and try again; what was stored before is untouched"
+
+
+def flush_folder(folder: Path) -> None:
+    """Make a rename in `folder` last through a power cut (where the system lets us)."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def locked(path: Path, *, exclusive: bool) -> Iterator[None]:
+    """Hold the lock file at `path`; it is freed when the process ends, however it ends.
+
+    A shared lock on a file that cannot be opened (read-only folder of an older store) is no lock: there is then no
+    writer to guard against that we could see.
+    """
+    try:
+        file = path.open("ab" if exclusive else "rb")
+    except OSError as error:
+        if exclusive:
+            raise StoreError(cannot_write(path.parent, error)) from error
+        yield
+        return
+    with file:
+        _lock(file, exclusive)
+        yield  # closing the file frees the lock
+
+
+if os.name == "nt":  # pragma: no cover
+    import msvcrt
+
+    def _lock(file: IO[bytes], exclusive: bool) -> None:
+        file.seek(0)
+        getattr(msvcrt, "locking")(file.fileno(), getattr(msvcrt, "LK_LOCK"), 1)  # noqa: B009
+else:
+    import fcntl
+
+    def _lock(file: IO[bytes], exclusive: bool) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)

@@ -1,0 +1,160 @@
+"""Which segment of a store holds the newest version of each run, and how to read it beside other processes.
+
+Comes in: a store's folder. Goes out: an index (name -> newest row) and a stream of runs, a segment at a time. Copes
+with segments that a `compact` in another process merges away under our feet, and with damaged ones: an error that names
+the file, or, when asked, a warning in the log. Never writes.
+"""
+
+import collections
+import dataclasses
+import logging
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from lodestar._errors import StoreError
+from lodestar.runs import _disk, segment
+from lodestar.runs.run import Run
+from lodestar.runs.summary import RunSummary
+
+log = logging.getLogger(__name__)
+
+SCAN_LOCK = "scan.lock"
+_ATTEMPTS = 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Damage:
+    """A segment that cannot be read, and why; `runs` are those known to be in it (none if even that is lost)."""
+
+    file: Path
+    reason: str
+    runs: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """Where the newest version of a run lies."""
+
+    file: str
+    written: int
+    summary: RunSummary
+
+
+def segment_name(stamp: int, token: str, data: bytes | memoryview) -> str:
+    """A name no other segment has, which sorts by time and carries the checksum of the content."""
+    return f"runs-{stamp:020d}-{token}-{zlib.crc32(data):08x}.parquet"
+
+
+class Catalog:
+    """The segments of one folder. What was read of a segment is kept, since segments never change."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self._known: dict[str, tuple[segment.Row, ...] | Damage] = {}
+
+    def segments(self) -> list[str]:
+        """The names of the segments, oldest first. Shared lock: no `compact` deletes while we look."""
+        with _disk.locked(self.folder / SCAN_LOCK, exclusive=False):
+            try:
+                return sorted(path.name for path in self.folder.glob("runs-*.parquet"))
+            except OSError as error:
+                raise StoreError(f"cannot read the store at {self.folder}: {error}. Fix: check the folder") from error
+
+    def newest_stamp(self) -> int:
+        """The time of the latest write, 0 in an empty store."""
+        stamps = [name.split("-")[1] for name in self.segments()]
+        return max((int(stamp) for stamp in stamps if stamp.isdigit()), default=0)
+
+    def index(self, *, skip_damaged: bool = False, only: Iterable[str] | None = None) -> dict[str, Entry]:
+        """Name -> newest row, in the order of the segments (all, or `only` those)."""
+        for _ in range(_ATTEMPTS):
+            try:
+                found = self._index_once(self.segments() if only is None else only)
+            except FileNotFoundError:  # merged away since we looked: look again
+                continue
+            self._report(found, skip_damaged)
+            return found
+        raise StoreError(f"the store at {self.folder} changes faster than it can be read. Fix: try again")
+
+    def stream(self, index: dict[str, Entry], *, skip_damaged: bool) -> Iterator[Run]:
+        """The runs of an index, one segment in memory at a time."""
+        queue = collections.deque(_by_file(index))
+        while queue:
+            file, names = queue.popleft()
+            try:
+                yield from segment.decode(self._bytes(file), names)
+            except FileNotFoundError:  # merged away: find the same runs in their new place
+                fresh = self.index(skip_damaged=skip_damaged)
+                queue.extend(_by_file({name: fresh[name] for name in names if name in fresh}))
+            except segment.Damaged as error:
+                self._known[file] = Damage(self.folder / file, str(error), tuple(names))
+                self._report(index, skip_damaged)
+
+    def damage(self) -> tuple[Damage, ...]:
+        """Reads everything; returns every segment that cannot be read."""
+        collections.deque(self.stream(self.index(skip_damaged=True), skip_damaged=True), maxlen=0)
+        return self._damaged()
+
+    def _index_once(self, names: Iterable[str]) -> dict[str, Entry]:
+        names = list(names)
+        self._known = {name: self._rows(name) for name in names}
+        newest: dict[str, tuple[int, str]] = {}
+        summaries: dict[str, RunSummary | None] = {}
+        for name in names:
+            rows = self._known[name]
+            for row in () if isinstance(rows, Damage) else rows:
+                if (row.written, name) >= newest.get(row.name, (-1, "")):
+                    newest[row.name] = (row.written, name)
+                    summaries[row.name] = row.summary
+        return {name: Entry(newest[name][1], newest[name][0], s) for name, s in summaries.items() if s is not None}
+
+    def _rows(self, name: str) -> tuple[segment.Row, ...] | Damage:
+        if name not in self._known:
+            try:
+                return tuple(segment.decode_small(self.folder / name))
+            except segment.Damaged as error:
+                return Damage(self.folder / name, str(error))
+        return self._known[name]
+
+    def _bytes(self, name: str) -> bytes:
+        data = (self.folder / name).read_bytes()
+        if f"{zlib.crc32(data):08x}" != name.removesuffix(".parquet").split("-")[-1]:
+            raise segment.Damaged("its content does not match the checksum in its name")
+        return data
+
+    def _damaged(self) -> tuple[Damage, ...]:
+        return tuple(known for known in self._known.values() if isinstance(known, Damage))
+
+    def _report(self, index: dict[str, Entry], skip_damaged: bool) -> None:
+        damaged = self._damaged()
+        if not damaged:
+            return
+        fine = sum(entry.file not in {damage.file.name for damage in damaged} for entry in index.values())
+        text = _damage_text(damaged, fine)
+        if not skip_damaged:
+            raise StoreError(text)
+        log.warning("%s", text)
+
+
+def _by_file(index: dict[str, Entry]) -> list[tuple[str, list[str]]]:
+    groups: dict[str, list[str]] = {}
+    for name, entry in index.items():
+        groups.setdefault(entry.file, []).append(name)
+    return list(groups.items())
+
+
+def _damage_text(damaged: tuple[Damage, ...], fine: int) -> str:
+    first = damaged[0]
+    more = f" (and {len(damaged) - 1} more files)" if len(damaged) > 1 else ""
+    lost = sorted({name for damage in damaged for name in damage.runs})
+    inside = f" It holds {_short(lost)}." if lost else ""
+    return (
+        f"the store file {first.file} is damaged: {first.reason}{more}.{inside} The other {fine} runs are fine. Fix: "
+        "read those with skip_damaged=True (--skip-damaged); delete the damaged file and import its runs again"
+    )
+
+
+def _short(names: list[str]) -> str:
+    shown = ", ".join(name[:60] for name in names[:3])
+    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
