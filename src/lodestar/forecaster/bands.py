@@ -1,0 +1,52 @@
+"""Bands around a forecast, calibrated on held-out runs.
+
+Comes in: how much of a run was seen, and which points are forecast. Goes out: how far below and above the forecast the
+truth lay, in model units, for a share of held-out runs. The table is measured by a fit on runs it did not train on, in
+bins of (seen, target), and interpolated. Where an ensemble's members disagree more than they did there, bands widen.
+"""
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEVELS = (0.5, 0.8, 0.9, 0.95)
+SEEN = np.array([0.03, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0])
+TARGETS = np.linspace(0.05, 1.0, 20)
+
+
+@dataclasses.dataclass(frozen=True)
+class Bands:
+    """`low` and `high` (levels, seen, targets, 3): offsets from the forecast, model units. `typical`: member spread."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    typical: NDArray[np.float64]  # (seen, targets, 3)
+
+    @classmethod
+    def wide(cls) -> "Bands":
+        """What to say when nothing was held out: one standard deviation of the training data, either way."""
+        shape = (len(LEVELS), len(SEEN), len(TARGETS), 3)
+        width = np.array([0.67, 1.28, 1.64, 1.96])[:, None, None, None]
+        return cls(np.broadcast_to(-width, shape).copy(), np.broadcast_to(width, shape).copy(), np.zeros(shape[1:]))
+
+    def around(
+        self, centre: NDArray, spread: NDArray, seen: float, times: NDArray, level: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lower and upper bound (times, 3) around a forecast `centre` (times, 3), model units."""
+        if level not in LEVELS:
+            raise ValueError(f"level must be one of {LEVELS}, got {level}")
+        which = LEVELS.index(level)
+        low, high, typical = (
+            _lookup(table, seen, times) for table in (self.low[which], self.high[which], self.typical)
+        )
+        wider = np.where(typical > 1e-9, np.maximum(1.0, spread / np.maximum(typical, 1e-9)), 1.0)
+        return centre + low * wider, centre + high * wider
+
+
+def _lookup(table: NDArray, seen: float, times: NDArray) -> NDArray[np.float64]:
+    """Bilinear in (log seen, target time)."""
+    place = np.interp(np.log(np.clip(seen, SEEN[0], SEEN[-1])), np.log(SEEN), np.arange(len(SEEN)))
+    left = min(int(place), len(SEEN) - 2)
+    rows = table[left] * (left + 1 - place) + table[left + 1] * (place - left)
+    return np.stack([np.interp(times, TARGETS, rows[:, channel]) for channel in range(rows.shape[1])], axis=-1)

@@ -1,0 +1,180 @@
+"""The forecaster: what a fit leaves behind and a training job loads. NumPy and SciPy only.
+
+Comes in: a file, then pieces of a live or stored run. Goes out: forecasts of the whole run with bands, and latents and
+decoded ensembles for the scheduler. It does its own smoothing and resampling (the recipe of its training runs).
+"""
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lodestar._errors import ForecasterError
+from lodestar.forecaster import file
+from lodestar.forecaster.architecture import Architecture
+from lodestar.forecaster.bands import Bands
+from lodestar.forecaster.forecast import Band, Forecast, Piece
+from lodestar.forecaster.library import Library
+from lodestar.forecaster.network import Network, weight_shapes
+from lodestar.forecaster.tokens import piece_tokens
+from lodestar.prepare.recipe import Recipe
+from lodestar.runs.run import Direction, Run, Series
+
+
+@dataclasses.dataclass(frozen=True)
+class Trajectories:
+    """Decoded runs in the user's units, each (members, samples, times)."""
+
+    loss: NDArray[np.float64]
+    metric: NDArray[np.float64]
+    lr: NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Ranges:
+    """What the training runs did: lowest and highest of each channel at each point (points, 3), model units; rates."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    lr_min: float  # the lowest non-zero rate any training run used
+    lr_max: float  # the highest rate any training run survived
+
+
+@dataclasses.dataclass(frozen=True)
+class Forecaster:
+    """A fitted latent ODE (or an ensemble of several) with everything a job needs to use it."""
+
+    network: Network
+    recipe: Recipe
+    spread: NDArray[np.float64]  # (members, latent): the spread of training latents, the unit of the noise
+    library: Library
+    ranges: Ranges
+    bands: Bands
+    facts: Mapping[str, Any]  # how it was fitted: runs, preset, seed, updates, metric name, ...
+    quality: Mapping[str, Any]  # figures on held-out runs
+
+    @property
+    def points(self) -> int:
+        """Points in a whole run."""
+        return self.recipe.points
+
+    @property
+    def direction(self) -> Direction:
+        """Whether the metric is to be maximised or minimised."""
+        return self.recipe.direction
+
+    @property
+    def members(self) -> int:
+        """How many forecasters the ensemble has."""
+        return self.network.members
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """The fractions of the run at which the points stand."""
+        return np.arange(1, self.points + 1) / self.points
+
+    def piece(
+        self,
+        loss: Series,
+        metric: Series,
+        lr: Series,
+        total_steps: int,
+        *,
+        start: int = 0,
+        stop: int | None = None,
+    ) -> Piece:
+        """Raw series on the grid, smoothed and normalised, cut to points [start, stop) (default: all that was seen)."""
+        on_grid = self.recipe.to_points(loss, metric, lr, total_steps)
+        seen = np.flatnonzero(on_grid.mask.any(axis=1))
+        last = int(seen[-1]) + 1 if len(seen) else 0
+        stop = last if stop is None else min(stop, last)
+        if stop <= start:
+            raise ForecasterError(f"no point between {start} and {stop} was observed: log some steps first")
+        values = self.recipe.normalised(on_grid)
+        return Piece(values[start:stop], on_grid.mask[start:stop], start)
+
+    def piece_of(self, run: Run, fraction: float = 1.0) -> Piece:
+        """The first `fraction` of a stored run."""
+        if not 0 < fraction <= 1:
+            raise ValueError(f"fraction must be in (0, 1], got {fraction}")
+        stop = max(1, round(fraction * self.points))
+        return self.piece(run.loss, run.metric, run.lr, run.total_steps, stop=stop)
+
+    def encode(self, *pieces: Piece) -> NDArray[np.float64]:
+        """z0 of each piece: (members, pieces, latent)."""
+        made = [piece_tokens(p.values, p.mask, p.start, self.points, self.network.shape.tokens) for p in pieces]
+        return self.network.encode(np.stack([t for t, _ in made]), np.stack([v for _, v in made]))
+
+    def decode(self, z0: NDArray[np.float64], times: NDArray[np.float64] | None = None) -> Trajectories:
+        """Whole runs in the user's units from latents (members, samples, latent); default: at every point."""
+        raw = self.network.decode(z0, self.times if times is None else times)
+        channels = self.recipe.normaliser
+        return Trajectories(
+            channels.loss.inverse(raw[..., 0]), channels.metric.inverse(raw[..., 1]), channels.lr.inverse(raw[..., 2])
+        )
+
+    def forecast(self, piece: Piece, level: float = 0.8) -> Forecast:
+        """The whole run from a piece of it, with bands meant to hold `level` of such runs."""
+        raw = self.network.decode(self.encode(piece), self.times)[:, 0]
+        centre, spread = raw.mean(axis=0), raw.std(axis=0)
+        lower, upper = self.bands.around(centre, spread, piece.stop / self.points, self.times, level)
+        back = [self.recipe.normaliser.inverse(part) for part in (centre, lower, upper)]
+        loss, metric, lr = (Band(*(part[:, channel] for part in back)) for channel in range(3))
+        return Forecast(self.times, loss, metric, lr, level, (piece.start, piece.stop))
+
+    def save(self, path: str | os.PathLike[str], weights: Mapping[str, NDArray]) -> None:
+        """Write the file. `weights` are those the network was made of, in the precision to keep."""
+        tensors = {f"weights.{name}": value for name, value in weights.items()}
+        tensors |= {
+            "latent.spread": self.spread,
+            "library.values": self.library.values.astype(np.float32),
+            "library.mask": self.library.mask,
+            "library.merit": self.library.merit,
+            "ranges.low": self.ranges.low,
+            "ranges.high": self.ranges.high,
+            "bands.low": self.bands.low,
+            "bands.high": self.bands.high,
+            "bands.typical": self.bands.typical,
+        }
+        header = {
+            "architecture": self.network.shape.to_dict(),
+            "recipe": self.recipe.to_dict(),
+            "lr_min": self.ranges.lr_min,
+            "lr_max": self.ranges.lr_max,
+            "library": list(self.library.names),
+            "facts": dict(self.facts),
+            "quality": dict(self.quality),
+        }
+        file.write(path, tensors, header)
+
+
+def load(path: str | os.PathLike[str]) -> Forecaster:
+    """Read a forecaster file."""
+    tensors, header = file.read(path)
+    try:
+        return _assemble(tensors, header)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ForecasterError(f"{path} is damaged: {error}. Fix: copy it again or fit again") from error
+
+
+def _assemble(tensors: Mapping[str, NDArray], header: Mapping[str, Any]) -> Forecaster:
+    shape = Architecture.from_dict(header["architecture"])
+    weights = {name: tensors[f"weights.{name}"] for name in weight_shapes(shape)}
+    return Forecaster(
+        network=Network(shape, weights),
+        recipe=Recipe.from_dict(header["recipe"]),
+        spread=tensors["latent.spread"],
+        library=Library(
+            tuple(header["library"]),
+            tensors["library.values"].astype(np.float64),
+            tensors["library.mask"],
+            tensors["library.merit"],
+        ),
+        ranges=Ranges(tensors["ranges.low"], tensors["ranges.high"], float(header["lr_min"]), float(header["lr_max"])),
+        bands=Bands(tensors["bands.low"], tensors["bands.high"], tensors["bands.typical"]),
+        facts=header["facts"],
+        quality=header["quality"],
+    )

@@ -1,0 +1,30 @@
+"""The library: the good training runs a forecaster carries along, on its grid, in model units.
+
+They give a new job its opening (before the first window there is nothing to encode, so the best run's first piece is
+encoded, the paper's step 1) and the scheduler candidates beyond local noise. Runs are in order of merit, judged by the
+model's own reconstruction of their final metric: one run's last value is mostly seed noise.
+"""
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lodestar.forecaster.forecast import Piece
+
+
+@dataclasses.dataclass(frozen=True)
+class Library:
+    """Best runs first. `merit` is the model's reading of each final metric, in the user's units."""
+
+    names: tuple[str, ...]
+    values: NDArray[np.float64]  # (runs, points, 3)
+    mask: NDArray[np.bool_]
+    merit: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def piece(self, run: int, start: int, stop: int) -> Piece:
+        """Points [start, stop) of a run, as if it were live."""
+        return Piece(self.values[run, start:stop], self.mask[run, start:stop], start)

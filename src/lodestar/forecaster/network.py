@@ -1,0 +1,154 @@
+"""The latent ODE in NumPy: encode and decode without JAX, no compile, no device.
+
+Comes in: weights by name, each with a leading axis of members (an ensemble has several, a single forecaster one).
+Goes out: latents and decoded runs in model units. Must equal `lodestar.latent` to rounding; a property test says so.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lodestar._errors import ForecasterError
+from lodestar.forecaster.architecture import TOKEN_FEATURES, Architecture
+from lodestar.forecaster.solve import hermite_matrix, rk4_knots
+from lodestar.forecaster.tsit5 import Steps, tsit5
+
+
+class Network:
+    """Encoder, field and decoder of `members` forecasters that share one architecture."""
+
+    def __init__(self, shape: Architecture, weights: Mapping[str, NDArray]):
+        self.shape = shape
+        _check(shape, weights)
+        # Transposed once: x @ W with W (members, in, out).
+        self._w = {
+            name: np.ascontiguousarray(np.swapaxes(value.astype(np.float64), -1, -2))
+            if ".weight" in name
+            else value.astype(np.float64)[:, None, :]
+            for name, value in weights.items()
+        }
+        self.members = len(next(iter(weights.values())))
+        self._matrix: tuple[bytes, NDArray] | None = None
+
+    def encode(self, tokens: NDArray, valid: NDArray) -> NDArray[np.float64]:
+        """Tokens of some pieces (pieces, tokens, 7) to z0 (members, pieces, latent)."""
+        state = np.zeros((self.members, tokens.shape[0], self.shape.hidden))
+        if self.shape.encoder == "gru":
+            for j in range(tokens.shape[1] - 1, -1, -1):
+                state = np.where(valid[:, j, None], self._gru(tokens[:, j], state), state)
+            return self._linear("encoder.readout", state)
+        time = np.max(np.where(valid, tokens[..., 0], -np.inf), axis=1)[:, None]
+        for j in range(tokens.shape[1] - 1, -1, -1):
+            fine = valid[:, j, None]
+            new = self._gru(tokens[:, j], self._drift(state, tokens[:, j, :1] - time))
+            state = np.where(fine, new, state)
+            time = np.where(fine, tokens[:, j, :1], time)
+        return self._linear("encoder.readout", self._drift(state, -time))
+
+    def states(self, z0: NDArray, times: NDArray) -> NDArray[np.float64]:
+        """The latent path: z0 (members, samples, latent) to (members, samples, times, latent)."""
+        if self.shape.solver == "tsit5":
+            return self.trace(z0, times)[0]
+        knots = rk4_knots(self._field, z0, self.shape.steps)
+        return np.matmul(self._hermite(times), knots)
+
+    def trace(self, z0: NDArray, times: NDArray, rtol: float | None = None) -> tuple[NDArray[np.float64], Steps]:
+        """The latent path by the adaptive solver, with a record of its steps, at a tolerance of choice."""
+        rtol, atol = (self.shape.rtol, self.shape.atol) if rtol is None else (rtol, rtol)
+        return tsit5(self._field, z0, times, rtol, atol)
+
+    def decode(self, z0: NDArray, times: NDArray) -> NDArray[np.float64]:
+        """Whole runs in model units: z0 (members, samples, latent) to (members, samples, times, 3)."""
+        return self.read(self.states(z0, times))
+
+    def read(self, states: NDArray) -> NDArray[np.float64]:
+        """The decoder: latent states (members, samples, times, latent) to channels (..., 3)."""
+        flat = states.reshape(self.members, -1, self.shape.latent)
+        return self._mlp("decoder", 1 if self.shape.decoder_width else 0, flat).reshape(*states.shape[:-1], 3)
+
+    def _hermite(self, times: NDArray) -> NDArray:
+        """The interpolation matrix, kept while the same times are asked for again."""
+        key = np.asarray(times, dtype=np.float64).tobytes()
+        if self._matrix is None or self._matrix[0] != key:
+            self._matrix = (key, hermite_matrix(times, self.shape.steps))
+        return self._matrix[1]
+
+    def _field(self, t: NDArray, z: NDArray) -> NDArray:
+        """dz/dt. The time is the field's last input: its weight row is added, not concatenated."""
+        weight, bias = self._w["field.net.layers.0.weight"], self._w["field.net.layers.0.bias"]
+        hidden = np.matmul(z, weight[:, :-1])
+        hidden += t * weight[:, -1:] + bias
+        return self._mlp("field.net", self.shape.field_depth, np.tanh(hidden, out=hidden), first=1)
+
+    def _drift(self, state: NDArray, gap: NDArray) -> NDArray:
+        depth = self.shape.field_depth
+        one = self._mlp("encoder.drift", depth, state)
+        two = self._mlp("encoder.drift", depth, state + 0.5 * gap * one)
+        three = self._mlp("encoder.drift", depth, state + 0.5 * gap * two)
+        four = self._mlp("encoder.drift", depth, state + gap * three)
+        return state + gap / 6.0 * (one + 2.0 * (two + three) + four)
+
+    def _gru(self, token: NDArray, state: NDArray) -> NDArray:
+        size = self.shape.hidden
+        seen = np.matmul(token, self._w["encoder.cell.weight_ih"]) + self._w["encoder.cell.bias"]
+        kept = np.matmul(state, self._w["encoder.cell.weight_hh"])
+        reset = _sigmoid(seen[..., :size] + kept[..., :size])
+        update = _sigmoid(seen[..., size : 2 * size] + kept[..., size : 2 * size])
+        new = np.tanh(seen[..., 2 * size :] + reset * (kept[..., 2 * size :] + self._w["encoder.cell.bias_n"]))
+        return new + update * (state - new)
+
+    def _linear(self, name: str, x: NDArray) -> NDArray:
+        out = np.matmul(x, self._w[f"{name}.weight"])
+        out += self._w[f"{name}.bias"]
+        return out
+
+    def _mlp(self, name: str, depth: int, x: NDArray, first: int = 0) -> NDArray:
+        for layer in range(first, depth + 1):
+            x = self._linear(f"{name}.layers.{layer}", x)
+            if layer < depth:
+                np.tanh(x, out=x)
+        return x
+
+
+def weight_shapes(shape: Architecture) -> dict[str, tuple[int, ...]]:
+    """Every weight of a model, by name, without the axis of members."""
+    found = {
+        "encoder.cell.weight_ih": (3 * shape.hidden, TOKEN_FEATURES),
+        "encoder.cell.weight_hh": (3 * shape.hidden, shape.hidden),
+        "encoder.cell.bias": (3 * shape.hidden,),
+        "encoder.cell.bias_n": (shape.hidden,),
+        "encoder.readout.weight": (shape.latent, shape.hidden),
+        "encoder.readout.bias": (shape.latent,),
+    }
+    found |= _mlp_shapes("field.net", shape.latent + 1, shape.latent, shape.field_width, shape.field_depth)
+    found |= _mlp_shapes("decoder", shape.latent, 3, shape.decoder_width, 1 if shape.decoder_width else 0)
+    if shape.encoder == "ode-rnn":
+        found |= _mlp_shapes("encoder.drift", shape.hidden, shape.hidden, shape.field_width, shape.field_depth)
+    return found
+
+
+def _mlp_shapes(name: str, inputs: int, outputs: int, width: int, depth: int) -> dict[str, tuple[int, ...]]:
+    sizes = [inputs, *[width] * depth, outputs]
+    found: dict[str, tuple[int, ...]] = {}
+    for layer in range(depth + 1):
+        found[f"{name}.layers.{layer}.weight"] = (sizes[layer + 1], sizes[layer])
+        found[f"{name}.layers.{layer}.bias"] = (sizes[layer + 1],)
+    return found
+
+
+def _check(shape: Architecture, weights: Mapping[str, NDArray]) -> None:
+    members = {value.shape[0] for value in weights.values() if value.ndim}
+    if len(members) != 1:
+        raise ForecasterError(f"the weights disagree on the number of members: {sorted(members)}")
+    for name, expected in weight_shapes(shape).items():
+        if name not in weights:
+            raise ForecasterError(f"weight {name!r} is missing. Fix: fit the forecaster again")
+        if weights[name].shape[1:] != expected:
+            raise ForecasterError(f"weight {name!r} must have shape {expected}, got {weights[name].shape[1:]}")
+        if not np.all(np.isfinite(weights[name])):
+            raise ForecasterError(f"weight {name!r} holds a value that is not finite. Fix: fit the forecaster again")
+
+
+def _sigmoid(x: NDArray) -> NDArray:
+    return 0.5 * (1.0 + np.tanh(0.5 * x))
