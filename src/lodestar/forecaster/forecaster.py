@@ -125,9 +125,9 @@ class Forecaster:
         loss, metric, lr = (Band(*(part[:, channel] for part in back)) for channel in range(3))
         return Forecast(self.times, loss, metric, lr, level, (piece.start, piece.stop))
 
-    def save(self, path: str | os.PathLike[str], weights: Mapping[str, NDArray]) -> None:
-        """Write the file. `weights` are those the network was made of, in the precision to keep."""
-        tensors = {f"weights.{name}": value for name, value in weights.items()}
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the file: to a temporary name, then renamed."""
+        tensors = {f"weights.{name}": value for name, value in self.network.weights.items()}
         tensors |= {
             "latent.spread": self.spread,
             "library.values": self.library.values.astype(np.float32),

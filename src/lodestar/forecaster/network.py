@@ -20,6 +20,7 @@ class Network:
 
     def __init__(self, shape: Architecture, weights: Mapping[str, NDArray]):
         self.shape = shape
+        self.weights = dict(weights)  # as given, for the file
         _check(shape, weights)
         # Transposed once: x @ W with W (members, in, out).
         self._w = {
