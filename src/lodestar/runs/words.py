@@ -1,0 +1,101 @@
+"""The words people use in the names of columns.
+
+Comes in: a name. Goes out: its words in a plain form, and tables of words to compare them with. To teach the import a
+new name, add it here. Knows nothing of tables.
+"""
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+
+SPLITS = {"train", "training", "trn", "val", "valid", "validation", "eval", "evaluation", "dev", "holdout", "test"}
+HELD_OUT = {"val", "valid", "validation", "eval", "evaluation", "dev", "holdout", "heldout"}
+LOSS = {"loss", "nll", "ce", "crossentropy", "xent", "objective", "cost"}
+HIGHER = {
+    *("acc", "accuracy", "f1", "auc", "auroc", "bleu", "rouge", "map", "iou", "miou", "dice", "precision", "recall"),
+    *("score", "reward", "return", "top1", "top5", "acc1", "acc5", "r2", "psnr", "ssim", "ndcg", "mrr", "kappa", "mcc"),
+    *("correct", "winrate", "ap"),
+}
+LOWER = LOSS | {
+    *("error", "err", "perplexity", "ppl", "bpb", "bpc", "rmse", "mse", "mae", "mape", "wer", "cer", "fid", "logloss"),
+    *("brier", "regret", "deviance", "rmsle"),
+}
+NOT_A_METRIC = {"time", "seconds", "grad", "norm", "memory", "runtime", "per", "samples", "scale", "best", "step"}
+NOT_THE_LR = {
+    *("peak", "max", "min", "base", "initial", "init", "schedule", "scheduler", "decay", "warmup", "final", "end"),
+    *("start", "name", "type", "shape", "multiplier", "mult", "scale", "factor"),
+}
+EXACT: Mapping[str, Sequence[str]] = {
+    "step": [
+        "global_step",
+        "trainer_global_step",
+        "train_global_step",
+        "optimizer_step",
+        "step",
+        "_step",
+        "iteration",
+        "iter",
+        "iterations",
+        "steps",
+        "train_step",
+        "update",
+        "updates",
+        "num_updates",
+        "epoch",
+        "epochs",
+        "train_epoch",
+    ],
+    "run": [
+        "run",
+        "run_id",
+        "run_uuid",
+        "trial_id",
+        "run_name",
+        "trial",
+        "trial_name",
+        "experiment_name",
+        "exp_name",
+        "exp",
+        "job_id",
+        "job",
+        "name",
+    ],
+    "total": [
+        "total_steps",
+        "max_steps",
+        "planned_steps",
+        "num_training_steps",
+        "num_steps",
+        "n_steps",
+        "total_iters",
+        "max_iters",
+    ],
+    "schedule": [
+        "schedule",
+        "lr_schedule",
+        "schedule_name",
+        "scheduler",
+        "lr_scheduler",
+        "lr_scheduler_type",
+        "lr_shape",
+        "shape",
+    ],
+    "peak_lr": ["peak_lr", "max_lr", "lr_peak", "lr_max", "base_lr", "initial_lr", "init_lr", "lr0"],
+    "seed": ["seed", "random_seed", "rng_seed", "manual_seed", "random_state"],
+    "task": ["task", "task_name", "dataset", "problem", "benchmark"],
+    "status": ["status", "state", "outcome", "diverged"],
+}
+EPOCH_TOTALS = ["epochs", "max_epoch", "max_epochs", "num_epochs", "total_epochs", "num_train_epochs", "n_epochs"]
+FACT_ONLY = {"peak_lr": ["lr", "learning_rate"]}
+
+
+def plain(name: str) -> str:
+    """A name in small letters, other signs as underscores."""
+    return re.sub(r"[^a-z0-9_]+", "_", name.strip().lower())
+
+
+def tokens(name: str) -> set[str]:
+    """The words in a name: 'trainLoss', 'train/loss' and 'TRAIN_LOSS' read alike; 'learning rate' and 'top-1' too."""
+    split = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name).lower()
+    words = [word for word in re.split(r"[^a-z0-9]+", split) if word]
+    return {*words, *(one + other for one, other in itertools.pairwise(words))}
