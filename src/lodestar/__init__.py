@@ -1,1 +1,52 @@
-"""Lodestar steers the learning rate of a training job towards the best final result."""
+"""Lodestar steers the learning rate of a training job towards the best final result.
+
+    runs = lodestar.RunStore("runs")                     # what past training jobs left behind
+    forecaster = lodestar.fit(runs, seed=0)              # a latent ODE that redraws a run from a piece of it (JAX)
+    forecaster.save("forecaster.lodestar")
+    lodestar.Scheduler("forecaster.lodestar", total_steps=10_000)   # in a new job: NumPy only, no JAX
+
+Importing this imports nothing heavy: each name is fetched when first used.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Direction": "lodestar.runs",
+    "Facts": "lodestar.runs",
+    "Run": "lodestar.runs",
+    "RunSet": "lodestar.runs",
+    "RunStore": "lodestar.runs",
+    "Series": "lodestar.runs",
+    "Status": "lodestar.runs",
+    "Forecaster": "lodestar.forecaster",
+    "Scheduler": "lodestar.scheduler",
+    "fit": "lodestar.latent",
+    "load": "lodestar.forecaster",
+    "prepare": "lodestar.prepare",
+}
+__all__ = ["__version__", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]
+
+if TYPE_CHECKING:
+    from lodestar.forecaster import Forecaster as Forecaster
+    from lodestar.forecaster import load as load
+    from lodestar.latent import fit as fit
+    from lodestar.prepare import prepare as prepare
+    from lodestar.runs import Direction as Direction
+    from lodestar.runs import Facts as Facts
+    from lodestar.runs import Run as Run
+    from lodestar.runs import RunSet as RunSet
+    from lodestar.runs import Series as Series
+    from lodestar.runs import Status as Status
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'lodestar' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

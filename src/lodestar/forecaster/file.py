@@ -21,12 +21,24 @@ from lodestar._errors import ForecasterError
 
 FORMAT = "lodestar-forecaster"
 VERSION = 1
-_CODES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "U8": np.uint8, "BOOL": np.bool_}
+CHECKPOINT = "lodestar-fit-checkpoint"
+_CODES = {
+    "F64": np.float64,
+    "F32": np.float32,
+    "I64": np.int64,
+    "I32": np.int32,
+    "U32": np.uint32,
+    "U8": np.uint8,
+    "BOOL": np.bool_,
+}
+_WORDS = {FORMAT: ("forecaster", "make one with lodestar fit"), CHECKPOINT: ("checkpoint", "start the fit afresh")}
 _NAMES = {np.dtype(kind): code for code, kind in _CODES.items()}
 _MOST_HEADER = 100_000_000
 
 
-def write(path: str | os.PathLike[str], tensors: Mapping[str, NDArray], header: Mapping[str, Any]) -> None:
+def write(
+    path: str | os.PathLike[str], tensors: Mapping[str, NDArray], header: Mapping[str, Any], kind: str = FORMAT
+) -> None:
     """Write arrays and header to `path`, whole or not at all."""
     target = Path(path)
     table, chunks, offset = {}, [], 0
@@ -45,7 +57,7 @@ def write(path: str | os.PathLike[str], tensors: Mapping[str, NDArray], header: 
     body = b"".join(chunks)
     text = json.dumps(header, sort_keys=True, allow_nan=False)
     table["__metadata__"] = {
-        "format": FORMAT,
+        "format": kind,
         "version": str(VERSION),
         "header": text,
         "sha256": _digest(text, body),
@@ -55,26 +67,27 @@ def write(path: str | os.PathLike[str], tensors: Mapping[str, NDArray], header: 
     _write_whole(target, len(head).to_bytes(8, "little") + head + body)
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray], dict[str, Any]]:
+def read(path: str | os.PathLike[str], kind: str = FORMAT) -> tuple[dict[str, NDArray], dict[str, Any]]:
     """Arrays and header, after every check. A damaged or newer file is refused with a sentence."""
+    word, cure = _WORDS[kind]
     source = Path(path)
     try:
         data = source.read_bytes()
     except FileNotFoundError:
-        raise ForecasterError(f"there is no forecaster file {source}. Fix: make one with lodestar fit") from None
+        raise ForecasterError(f"there is no {word} file {source}. Fix: {cure}") from None
     except OSError as error:
-        raise ForecasterError(f"the forecaster file {source} cannot be read: {error}") from error
-    table, body = _split(source, data)
-    meta = _metadata(source, table)
+        raise ForecasterError(f"the {word} file {source} cannot be read: {error}") from error
+    table, body = _split(source, data, word)
+    meta = _metadata(source, table, kind)
     if _digest(meta["header"], body) != meta["sha256"]:
         raise ForecasterError(f"{source} is damaged: its checksum does not match. Fix: copy it again or fit again")
     return _tensors(source, table, body), json.loads(meta["header"])
 
 
-def _split(source: Path, data: bytes) -> tuple[dict[str, Any], bytes]:
+def _split(source: Path, data: bytes, word: str) -> tuple[dict[str, Any], bytes]:
     size = int.from_bytes(data[:8], "little")
     if len(data) < 8 or not 0 < size <= min(_MOST_HEADER, len(data) - 8):
-        raise ForecasterError(f"{source} is not a forecaster file, or was cut short. Fix: fit again, or check the path")
+        raise ForecasterError(f"{source} is not a {word} file, or was cut short. Fix: fit again, or check the path")
     try:
         table = json.loads(data[8 : 8 + size])
     except ValueError:
@@ -86,10 +99,11 @@ def _split(source: Path, data: bytes) -> tuple[dict[str, Any], bytes]:
     return table, data[8 + size :]
 
 
-def _metadata(source: Path, table: dict[str, Any]) -> dict[str, str]:
+def _metadata(source: Path, table: dict[str, Any], kind: str) -> dict[str, str]:
+    word, cure = _WORDS[kind]
     meta = table.pop("__metadata__", None)
-    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
-        raise ForecasterError(f"{source} is not a Lodestar forecaster. Fix: make one with lodestar fit")
+    if not isinstance(meta, dict) or meta.get("format") != kind:
+        raise ForecasterError(f"{source} is not a Lodestar {word}. Fix: {cure}")
     version = str(meta.get("version", ""))
     if not version.isdigit() or int(version) > VERSION:
         raise ForecasterError(
@@ -132,6 +146,6 @@ def _write_whole(target: Path, data: bytes) -> None:
         with contextlib.suppress(OSError):
             spare.unlink(missing_ok=True)
         raise ForecasterError(
-            f"the forecaster file {target} cannot be written: {error}. Nothing was changed. "
+            f"the file {target} cannot be written: {error}. Nothing was changed. "
             "Fix: free some space, or write to another folder"
         ) from error

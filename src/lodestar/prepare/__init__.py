@@ -1,7 +1,6 @@
 """Prepare: smooth, transform, resample, normalise."""
 
 from lodestar.prepare.dataset import Prepared as Prepared
-from lodestar.prepare.dataset import default_points as default_points
 from lodestar.prepare.dataset import prepare as prepare
 from lodestar.prepare.diverged import why_unusable as why_unusable
 from lodestar.prepare.normaliser import CHANNELS as CHANNELS

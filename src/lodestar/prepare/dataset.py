@@ -1,23 +1,28 @@
 """From runs to arrays a model can be fitted to, with a report of every run set aside.
 
-Comes in: a stream of runs. Goes out: `Prepared`: values in model units (runs, points, 3), a mask, and the `Recipe` that
-made them.
+Comes in: runs, iterated twice, one at a time. Goes out: `Prepared`: values in model units (runs, points, 3), a mask,
+and the `Recipe` that made them. Large sets live in an unnamed temporary file mapped into memory, so that memory does
+not grow with the store.
 """
 
 import dataclasses
-from collections.abc import Iterable
+import math
+import tempfile
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lodestar._errors import PrepareError
-from lodestar.prepare.diverged import stuck_beside, why_unusable
-from lodestar.prepare.normaliser import CHANNELS, Channel, Normaliser, fit_channel
+from lodestar.prepare.normaliser import CHANNELS, METRIC, Channel, Normaliser
 from lodestar.prepare.recipe import Points, Recipe
-from lodestar.prepare.transform import MetricKind, Transform, loss_transform, lr_transform, metric_transform
-from lodestar.runs.run import Direction, Run
+from lodestar.prepare.survey import Survey, survey
+from lodestar.prepare.transform import Kind, MetricKind, Transform, loss_transform, lr_transform, metric_transform
+from lodestar.runs.run import Run
 
 DEFAULT_SMOOTHING = 0.03
+_IN_MEMORY = 64 * 2**20  # bytes; larger arrays go to a temporary file
+_BLOCK = 256  # runs handled at a time
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,8 +34,9 @@ class Prepared:
     values: NDArray[np.float64]  # (runs, points, 3), model units, zero where the mask is False
     mask: NDArray[np.bool_]  # (runs, points, 3)
     total_steps: NDArray[np.int64]  # (runs,)
-    aside: tuple[tuple[str, str], ...]
-    groups: tuple[str, ...] = ()  # schedule and rate of each run, where known
+    groups: tuple[str, ...]  # schedule and rate of each run, where known
+    metric_name: str
+    aside: tuple[tuple[str, str], ...] = ()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -43,14 +49,17 @@ class Prepared:
             values=self.values[index],
             mask=self.mask[index],
             total_steps=self.total_steps[index],
-            groups=tuple(self.groups[i] for i in index) if self.groups else (),
+            groups=tuple(self.groups[i] for i in index),
         )
 
+    def natural(self) -> NDArray[np.float64]:
+        """The values in the user's units, smoothed; NaN where nothing was observed."""
+        return np.where(self.mask, self.recipe.normaliser.inverse(self.values), np.nan)
+
     def final_metric(self) -> NDArray[np.float64]:
-        """Each run's last observed metric, smoothed, in user's units (NaN where none)."""
-        metric = self.recipe.normaliser.metric.inverse(self.values[..., 1])
-        last = np.array([np.flatnonzero(m)[-1] if m.any() else -1 for m in self.mask[..., 1]])
-        return np.where(last >= 0, metric[np.arange(len(last)), np.maximum(last, 0)], np.nan)
+        """Each run's last observed metric, smoothed, in the user's units."""
+        last = self.mask.shape[1] - 1 - np.argmax(self.mask[:, ::-1, METRIC], axis=1)
+        return self.recipe.normaliser.metric.inverse(self.values[np.arange(len(self)), last, METRIC])
 
 
 def prepare(
@@ -65,72 +74,88 @@ def prepare(
 
     With `recipe` the runs are brought onto an existing forecaster's grid and scale; otherwise one is made from them.
     """
-    good, aside = _sort_out(runs)
-    if not good:
-        reasons = "; ".join(f"{name}: {why}" for name, why in aside[:5])
+    again = tuple(runs) if isinstance(runs, Iterator) else runs
+    found = survey(again)
+    if recipe is not None and recipe.direction is not found.direction:
         raise PrepareError(
-            f"no usable run among {len(aside)}"
-            + (f" ({reasons})" if aside else "")
-            + ". Fix: see what lodestar doctor says of these runs"
-        )
-    directions = {run.direction for run in good}
-    if len(directions) > 1:
-        raise PrepareError("these runs mix metrics to be maximised and minimised. Fix: fit on runs of one metric")
-    direction = directions.pop()
-    if recipe is None:
-        blank = Normaliser(*(Channel(Transform("identity")) for _ in CHANNELS))  # pyright: ignore[reportArgumentType]
-        draft = Recipe(points or default_points(good), smoothing, blank, direction)
-        on_grid = [_on_grid(run, draft) for run in good]
-        recipe = dataclasses.replace(draft, normaliser=_normaliser(on_grid, good, metric_kind))
-    elif recipe.direction is not direction:
-        raise PrepareError(
-            f"the forecaster's metric is to be {recipe.direction}imised, these runs' is to be {direction}imised. "
+            f"the forecaster's metric is to be {recipe.direction}imised, these runs' is to be {found.direction}imised. "
             "Fix: use runs of the same metric"
         )
-    else:
-        on_grid = [_on_grid(run, recipe) for run in good]
+    blank = Normaliser(*(Channel(Transform(Kind.IDENTITY)) for _ in CHANNELS))
+    draft = recipe or Recipe(points or found.default_points(), smoothing, blank, found.direction)
+    values, mask = _on_grid(again, found, draft)
+    if recipe is None:
+        draft = dataclasses.replace(draft, normaliser=_normaliser(values, mask, found, metric_kind))
+    for block in _blocks(len(values)):
+        values[block] = draft.normalised(Points(values[block], mask[block]))
     return Prepared(
-        recipe=recipe,
-        names=tuple(run.name for run in good),
-        values=np.stack([recipe.normalised(p) for p in on_grid]),
-        mask=np.stack([p.mask for p in on_grid]),
-        total_steps=np.array([run.total_steps for run in good], dtype=np.int64),
-        aside=tuple(aside),
-        groups=tuple(f"{run.facts.schedule or '?'} {run.peak_lr:.3g}" for run in good),
+        recipe=draft,
+        names=tuple(run.ending.name for run in found.usable),
+        values=values,
+        mask=mask,
+        total_steps=np.array([run.total_steps for run in found.usable], dtype=np.int64),
+        groups=tuple(run.group for run in found.usable),
+        metric_name=found.usable[0].ending.metric_name,
+        aside=found.aside,
     )
 
 
-def default_points(runs: Iterable[Run]) -> int:
-    """As many points as a typical run has losses, from 60 to 600, a multiple of 20 so that 5 % is a whole number."""
-    typical = float(np.median([len(run.loss) for run in runs]))
-    return int(np.clip(20 * round(typical / 20), 60, 600))
-
-
-def _sort_out(runs: Iterable[Run]) -> tuple[list[Run], list[tuple[str, str]]]:
-    good, aside = [], []
+def _on_grid(runs: Iterable[Run], found: Survey, recipe: Recipe) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The usable runs on the grid, smoothed, in the user's units."""
+    shape = (len(found.usable), recipe.points, len(CHANNELS))
+    values, mask = _array(shape, np.dtype(np.float64)), _array(shape, np.dtype(np.bool_))
+    wanted = {run.ending.name: place for place, run in enumerate(found.usable)}
     for run in runs:
-        reason = why_unusable(run)
-        if reason is None:
-            good.append(run)
-        else:
-            aside.append((run.name, reason))
-    stuck = stuck_beside(good)
-    aside.extend(stuck.items())
-    return [run for run in good if run.name not in stuck], aside
+        place = wanted.get(run.name)
+        if place is not None:
+            made = recipe.to_points(run.loss, run.metric, run.lr, run.total_steps)
+            values[place], mask[place] = made.values, made.mask
+    return values, mask
 
 
-def _on_grid(run: Run, recipe: Recipe) -> Points:
-    return recipe.to_points(run.loss, run.metric, run.lr, run.total_steps)
+def _array(shape: tuple[int, ...], dtype: np.dtype) -> NDArray:
+    if math.prod(shape) * dtype.itemsize <= _IN_MEMORY:
+        return np.zeros(shape, dtype)
+    # The file has no name and goes with the array.
+    with tempfile.TemporaryFile(prefix="lodestar-") as stream:
+        return np.memmap(stream, dtype=dtype, mode="w+", shape=shape)
 
 
-def _normaliser(on_grid: list[Points], runs: list[Run], metric_kind: MetricKind) -> Normaliser:
-    values = np.stack([p.values for p in on_grid])
-    mask = np.stack([p.mask for p in on_grid])
-    seen = [values[..., i][mask[..., i]] for i in range(len(CHANNELS))]
-    direction: Direction = runs[0].direction
+def _blocks(count: int) -> Iterator[slice]:
+    return (slice(start, start + _BLOCK) for start in range(0, count, _BLOCK))
+
+
+def _normaliser(values: NDArray, mask: NDArray, found: Survey, metric_kind: MetricKind) -> Normaliser:
+    """Transforms by what the channels hold, then mean and spread of the transformed values, block by block."""
+    seen = [_extremes(values, mask, channel) for channel in range(len(CHANNELS))]
     transforms = (
         loss_transform(seen[0]),
-        metric_transform(seen[1], direction, metric_kind),
-        lr_transform([run.peak_lr for run in runs]),
+        metric_transform(seen[1], found.direction, metric_kind),
+        lr_transform([run.ending.peak_lr for run in found.usable]),
     )
-    return Normaliser(*(fit_channel(t, s) for t, s in zip(transforms, seen, strict=True)))
+    return Normaliser(*(_channel(t, values, mask, channel) for channel, t in enumerate(transforms)))
+
+
+def _extremes(values: NDArray, mask: NDArray, channel: int) -> NDArray[np.float64]:
+    """Lowest, lowest above zero and highest of a channel: all a transform is chosen by."""
+    found: list[float] = []
+    for block in _blocks(len(values)):
+        seen = values[block][..., channel][mask[block][..., channel]]
+        positive = seen[seen > 0]
+        if seen.size:
+            found += [float(seen.min()), float(seen.max())]
+        if positive.size:
+            found.append(float(positive.min()))
+    return np.array(found)
+
+
+def _channel(transform: Transform, values: NDArray, mask: NDArray, channel: int) -> Channel:
+    count, total, square = 0, 0.0, 0.0
+    for block in _blocks(len(values)):
+        y = transform.forward(values[block][..., channel][mask[block][..., channel]])
+        count, total, square = count + y.size, total + float(y.sum()), square + float((y**2).sum())
+    if count == 0:
+        return Channel(transform)
+    mean = total / count
+    std = math.sqrt(max(square / count - mean**2, 0.0))
+    return Channel(transform, mean, std if std > 1e-5 * max(1.0, abs(mean)) else 1.0)

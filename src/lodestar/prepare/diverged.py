@@ -5,6 +5,7 @@ training data ruin the forecaster's ranking of good runs, so they are set aside;
 deleted.
 """
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ from lodestar.runs.run import Direction, Run, Status
 
 _LEAST_POINTS = 5
 _LOST = 0.5  # share of its gain a loss may give back before the run counts as blown up
-_STUCK = 0.25  # share of the good runs' progress below which a high-rate run counts as stuck
+_STUCK = 1 / 3  # share of the good runs' progress below which a high-rate run counts as stuck
 _ENOUGH_RUNS = 5
 
 
@@ -66,29 +67,43 @@ def _blown_up(run: Run) -> str | None:
     return None
 
 
-def stuck_beside(runs: Sequence[Run]) -> dict[str, str]:
+@dataclasses.dataclass(frozen=True)
+class Ending:
+    """How a run began and ended, all that is needed to judge it beside the others."""
+
+    name: str
+    metric_name: str
+    direction: Direction
+    first: float
+    last: float
+    peak_lr: float
+
+
+def ending(run: Run) -> Ending:
+    """The ending of a usable run: first metric, mean of the last three."""
+    seen = run.metric.values[np.isfinite(run.metric.values)]
+    return Ending(run.name, run.metric_name, run.direction, float(seen[0]), float(np.mean(seen[-3:])), run.peak_lr)
+
+
+def stuck_beside(endings: Sequence[Ending]) -> dict[str, str]:
     """Runs that a high rate threw onto a plateau: little of the progress that good runs of the same set made.
 
     A run's own loss need not show it (a spike at the start makes any plateau look like progress), the others do. Runs
     with a lower rate than the best run's are merely slow, and stay.
     """
-    if len(runs) < _ENOUGH_RUNS:
+    if len(endings) < _ENOUGH_RUNS:
         return {}
-    sign = 1.0 if runs[0].direction is Direction.MAX else -1.0
-    start = float(np.median([sign * _finite(run)[0] for run in runs]))
-    ends = np.array([sign * np.mean(_finite(run)[-3:]) for run in runs])
+    sign = 1.0 if endings[0].direction is Direction.MAX else -1.0
+    start = float(np.median([sign * e.first for e in endings]))
+    ends = np.array([sign * e.last for e in endings])
     best = float(np.quantile(ends, 0.9))
-    rate = runs[int(np.argmax(ends))].peak_lr
+    rate = endings[int(np.argmax(ends))].peak_lr
     if best <= start:
         return {}
     share = (ends - start) / (best - start)
     return {
-        run.name: f"stuck: its {run.metric_name} ended at {sign * end:.4g}, {max(part, 0):.0%} of the way from "
-        f"{sign * start:.4g} to the good runs' {sign * best:.4g}, with a peak lr of {run.peak_lr:.3g}"
-        for run, end, part in zip(runs, ends, share, strict=True)
-        if part < _STUCK and run.peak_lr > rate
+        e.name: f"stuck: its {e.metric_name} ended at {e.last:.4g}, {max(part, 0):.0%} of the way from "
+        f"{sign * start:.4g} to the good runs' {sign * best:.4g}, with a peak lr of {e.peak_lr:.3g}"
+        for e, part in zip(endings, share, strict=True)
+        if part < _STUCK and e.peak_lr > rate
     }
-
-
-def _finite(run: Run) -> np.ndarray:
-    return run.metric.values[np.isfinite(run.metric.values)]

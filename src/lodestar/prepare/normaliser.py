@@ -72,12 +72,3 @@ class Normaliser:
                 for name in CHANNELS
             }
         )
-
-
-def fit_channel(transform: Transform, values: NDArray[np.float64]) -> Channel:
-    """Mean and spread of the transformed values; a constant channel keeps a spread of one."""
-    y = transform.forward(values)
-    if y.size == 0:
-        return Channel(transform)
-    std = float(np.std(y))
-    return Channel(transform, float(np.mean(y)), std if std > 1e-9 * max(1.0, abs(float(np.mean(y)))) else 1.0)
