@@ -71,7 +71,6 @@ class TableImport:
     ):
         if layout not in LAYOUTS:
             raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
-        self._task = task
         self._files = _named(_expand(paths))
         self._wide: dict[str, tuple[WideColumn, ...]] = {}
         names: dict[str, None] = {}
@@ -81,8 +80,10 @@ class TableImport:
                 found, stated = source.names()
             names |= dict.fromkeys(self._logical(source, found, layout, (columns or {}).get("run")))
             facts |= dict.fromkeys(stated)
+        self._task = None if task in names or task in facts else task
+        stated = dict(columns or {}) | ({"task": task} if task and self._task is None else {})
         self.guess = guess_columns(
-            names, facts, overrides=columns, direction=direction, layout="wide" if self._wide else "long"
+            names, facts, overrides=stated, direction=direction, layout="wide" if self._wide else "long"
         )
         self.report = ImportReport(self.guess)
 

@@ -74,9 +74,7 @@ def _shapes(usable: Sequence[Digest], peak: float) -> Iterator[Suggestion]:
         return
     for shape in WORTH_TRYING:
         if shape not in tried and not (shape is Shape.WARM_UP_LINEAR and Shape.LINEAR in tried):
-            yield Suggestion(
-                _name(shape), _round(peak), 0, "this shape has not been tried, and the rate is the best known"
-            )
+            yield Suggestion(_name(shape), _round(peak), 0, "shape not tried yet; the best rate known")
 
 
 def _holes(usable: Sequence[Digest], best: Digest | None) -> Iterator[Suggestion]:
@@ -130,8 +128,8 @@ def _safe_start(runs: Sequence[Digest]) -> float:
 
 def _name(shape: Shape) -> str:
     if shape in (Shape.WARM_UP_LINEAR, Shape.WARM_UP_COSINE):
-        return f"{shape} to zero (warm-up 5 % of the run)"
-    plain = {Shape.STEP: "step (halve every third of the run)", Shape.UNKNOWN: str(Shape.ONE_CYCLE)}
+        return str(shape).replace("warm-up,", "warm-up 5 %,") + " to 0"
+    plain = {Shape.STEP: "step (halved each third)", Shape.UNKNOWN: str(Shape.ONE_CYCLE)}
     return plain.get(shape, str(Shape.COSINE if shape is Shape.OTHER else shape))
 
 

@@ -1,0 +1,46 @@
+"""The command `lodestar`. Each command is a file here that offers `register(app)`, and a line in `COMMANDS`.
+
+Comes in: words from the shell. Goes out: tables for people, or with `--json` one JSON document on stdout (everything
+else on stderr). Exit code 0: fine; 1: problems found, or an error in one sentence; 2: wrong usage. Files here only
+parse and print; what they do lives elsewhere in the package, and is imported when a command runs: `--help` is quick.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import typer
+
+    app: typer.Typer
+
+COMMANDS = (
+    "lodestar.cli.imports",
+    "lodestar.cli.runs",
+    "lodestar.cli.doctor",
+)
+
+
+def main() -> None:
+    """What the console script calls."""
+    import sys
+
+    from lodestar._errors import MissingExtra
+
+    try:
+        from lodestar._extras import need
+
+        need("typer", "cli")
+        need("rich", "cli")
+    except MissingExtra as error:
+        sys.exit(str(error))
+    from lodestar.cli import app
+
+    app()
+
+
+def __getattr__(name: str) -> object:
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from lodestar.cli._app import build
+
+    globals()["app"] = build(COMMANDS)
+    return globals()["app"]

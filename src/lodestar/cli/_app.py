@@ -1,0 +1,99 @@
+"""The Typer app that all commands join, and how every error of ours is shown: one sentence, no traceback.
+
+Comes in: the list of command modules. Goes out: the app. Knows no command by name.
+"""
+
+import importlib
+import logging
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from lodestar._errors import LodestarError
+from lodestar.cli import _screen
+
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class SentenceGroup(TyperGroup):
+    """Shows a `LodestarError` from any command as one red sentence on stderr, and ends with exit code 1."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except LodestarError as error:
+            _screen.complain(str(error))
+            raise typer.Exit(1) from error
+
+
+class DefaultGroup(TyperGroup):
+    """A group whose first command runs when the first word names none: `import FILES` is `import table FILES`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the default command's name in front where it was left out."""
+        if args and args[0] not in self.commands and args[0] not in SETTINGS["help_option_names"]:
+            args = [next(iter(self.commands)), *args]
+        return super().parse_args(ctx, args)
+
+
+def build(modules: Iterable[str]) -> typer.Typer:
+    """The app with every command registered, in order."""
+    order: list[str] = []
+
+    class InOrder(SentenceGroup):
+        """Lists commands in the order of registration, groups among them."""
+
+        def list_commands(self, ctx: Any) -> list[str]:
+            return sorted(super().list_commands(ctx), key=order.index)
+
+    app = typer.Typer(
+        cls=InOrder,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings=SETTINGS,
+    )
+    app.callback()(_start)
+    for module in modules:
+        importlib.import_module(module).register(app)
+        entries = [*app.registered_commands, *app.registered_groups]
+        order += [str(entry.name) for entry in entries if entry.name not in order]
+    return app
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(version("lodestar-lr"))
+        raise typer.Exit()
+
+
+def _start(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and end.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    """Lodestar steers the learning rate of a training job, with a forecaster fitted to your past runs.
+
+    \b
+    The way through:
+      lodestar import logs/*.csv --out runs     bring past runs in
+      lodestar runs runs                        list them
+      lodestar doctor runs                      what is wrong or thin, and the cure
+    """
+    logger = logging.getLogger("lodestar")
+    if not any(isinstance(handler, _LogToScreen) for handler in logger.handlers):
+        logger.addHandler(_LogToScreen(logging.WARNING))
+
+
+class _LogToScreen(logging.Handler):
+    """The library's warnings, on stderr."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show one."""
+        _screen.warn(record.getMessage())

@@ -1,0 +1,95 @@
+"""What the commands print with: people's output on stdout, JSON pure on stdout, everything else on stderr.
+
+Comes in: texts from anywhere, such as runs' names. Goes out: the same texts on the screen, never read as markup, with
+control characters made visible. Knows nothing of runs.
+"""
+
+import json
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+
+def out() -> "Console":
+    """The console for results."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=False)
+
+
+def err() -> "Console":
+    """The console for everything else."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
+
+
+def safe(text: object, style: str = "", limit: int | None = None) -> "Text":
+    """A text shown as it is: no markup, no escape codes; cut in the middle if longer than `limit`."""
+    from rich.text import Text
+
+    plain = "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in str(text))
+    if limit is not None and len(plain) > limit:
+        head = (limit - 1) * 2 // 3
+        plain = f"{plain[:head]}…{plain[len(plain) - (limit - 1 - head) :]}"
+    return Text(plain, style=style)
+
+
+def complain(sentence: str) -> None:
+    """An error, in red, on stderr."""
+    err().print(safe(f"Error: {sentence}", "bold red"), soft_wrap=True)
+
+
+def warn(sentence: str) -> None:
+    """A warning, in yellow, on stderr."""
+    err().print(safe(f"Warning: {sentence}", "yellow"), soft_wrap=True)
+
+
+def table(*headings: str, title: str | None = None) -> "Table":
+    """A plain table with headings; a heading that starts with '>' is set to the right."""
+    from rich import box
+    from rich.table import Table
+
+    found = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    for heading in headings:
+        found.add_column(
+            heading.removeprefix(">"), justify="right" if heading.startswith(">") else "left", overflow="fold"
+        )
+    return found
+
+
+def show_json(data: object) -> None:
+    """One JSON document on stdout; NaN and inf, which JSON lacks, become null."""
+    sys.stdout.write(json.dumps(_plain(data), indent=2, ensure_ascii=True, allow_nan=False) + "\n")
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number for a table; a dash where there is none."""
+    return "-" if value is None or math.isnan(value) else f"{value:.{digits}g}"
+
+
+@contextmanager
+def progress(what: str, total: int | None, *, quiet: bool = False) -> Iterator[Any]:
+    """A bar on stderr while something lasts; yields `update(done)`. Shown on a terminal only."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = err()
+    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
+def _plain(data: object) -> object:
+    if isinstance(data, Mapping):
+        return {str(key): _plain(value) for key, value in data.items()}
+    if isinstance(data, Sequence) and not isinstance(data, str):
+        return [_plain(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data

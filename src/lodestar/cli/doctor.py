@@ -1,0 +1,108 @@
+"""`lodestar doctor`: what is wrong or thin in a store of runs, with the cures, and which runs would help most.
+
+Comes in: a store, or tables not yet imported. Goes out: sentences or JSON. Exit code 1 if a finding is an error.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lodestar.cli import _screen
+
+if TYPE_CHECKING:
+    from lodestar.runs.doctor import Diagnosis, Finding
+    from lodestar.runs.run import Run
+
+SHOWN = 3
+COLOURS = {"error": "bold red", "warning": "yellow", "advice": "cyan"}
+
+
+def register(app: typer.Typer) -> None:
+    """Join the app."""
+    app.command("doctor")(doctor)
+
+
+def doctor(
+    runs: Annotated[Path, typer.Argument(help="A store, or a table that could be imported.")],
+    everything: Annotated[bool, typer.Option("--all", help=f"Name every run, not just {SHOWN} to a finding.")] = False,
+    skip_damaged: Annotated[
+        bool, typer.Option("--skip-damaged", help="Look at what can be read of a damaged store.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> None:
+    """Say what is wrong or thin in your runs, and the cure.
+
+    Also which few extra runs would help most. Errors stop a fit or the use of a run; warnings make forecasts worse; advice is worth a thought. The exit code is 1
+    if there is an error.
+
+    \b
+    Examples:
+      lodestar doctor runs
+      lodestar doctor sweep.csv
+      lodestar doctor runs --json | jq '.suggestions'
+    """
+    from lodestar.runs.doctor import Severity, diagnose
+
+    found, total = _open(runs, skip_damaged)
+    with _screen.progress("examining runs", total, quiet=as_json) as update:
+        diagnosis = diagnose(found, update)
+    if as_json:
+        _screen.show_json(diagnosis.as_dict())
+    else:
+        _show(diagnosis, everything)
+    if diagnosis.of(Severity.ERROR):
+        raise typer.Exit(1)
+
+
+def _open(path: Path, skip_damaged: bool) -> "tuple[Iterable[Run], int | None]":
+    """The runs to look at, one by one, and how many there are if that is known."""
+    from lodestar.runs.store import RunStore
+    from lodestar.runs.table import TableImport
+
+    if path.is_file():
+        return TableImport([path]).runs(), None
+    store = RunStore.open(path)
+    return store.iter(skip_damaged=skip_damaged), len(store.list(skip_damaged=skip_damaged))
+
+
+def _show(diagnosis: "Diagnosis", everything: bool) -> None:
+    console = _screen.out()
+    shapes = ", ".join(f"{count} {shape}" for shape, count in diagnosis.shapes.items()) or "none"
+    console.print(_screen.safe(f"{diagnosis.runs} runs, {diagnosis.usable} usable. Schedules: {shapes}.", "bold"))
+    for group in _grouped(diagnosis.findings):
+        _show_group(group, everything)
+    if not diagnosis.findings:
+        console.print(_screen.safe("Nothing wrong found.", "bold green"))
+    if diagnosis.suggestions:
+        found = _screen.table("schedule", ">peak lr", ">seed", "why", title="Runs that would help most")
+        for idea in diagnosis.suggestions:
+            found.add_row(idea.schedule, f"{idea.peak_lr:.2g}", str(idea.seed), _screen.safe(idea.reason, "dim"))
+        console.print()
+        console.print(found)
+
+
+def _show_group(group: "list[Finding]", everything: bool) -> None:
+    """Findings of one kind: each run in a line, the cure once."""
+    from rich.table import Table
+
+    lines = Table.grid(padding=(0, 2))
+    lines.add_column(width=7, no_wrap=True)
+    lines.add_column()
+    for finding in group if everything else group[:SHOWN]:
+        who = "" if finding.run is None else f"{_screen.safe(finding.run, limit=48).plain}: "
+        severity = _screen.safe(finding.severity, COLOURS[finding.severity])
+        lines.add_row(severity, _screen.safe(f"{who}{finding.sentence}"))
+    if len(group) > SHOWN and not everything:
+        lines.add_row("", _screen.safe(f"and {len(group) - SHOWN} more runs like these (--all names them)", "dim"))
+    lines.add_row(_screen.safe("   cure", "green"), _screen.safe(group[0].cure, "green"))
+    _screen.out().print()
+    _screen.out().print(lines)
+
+
+def _grouped(findings: "Iterable[Finding]") -> "list[list[Finding]]":
+    groups: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.severity, finding.check, finding.cure), []).append(finding)
+    return list(groups.values())

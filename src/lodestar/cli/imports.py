@@ -1,0 +1,134 @@
+"""`lodestar import`: past runs from files into a store.
+
+Comes in: files and which column is which. Goes out: a store, and a report: the column guess with its reasons, the
+runs left out and why. A new kind of source is one more command of the group here; `table` is meant when none is named.
+"""
+
+import collections
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lodestar.cli import _screen
+from lodestar.cli._app import SETTINGS, DefaultGroup
+
+if TYPE_CHECKING:
+    from lodestar.runs.columns import ColumnGuess
+    from lodestar.runs.table import ImportReport
+
+group = typer.Typer(cls=DefaultGroup, no_args_is_help=True, rich_markup_mode=None, context_settings=SETTINGS)
+SHOWN = 8
+
+
+def register(app: typer.Typer) -> None:
+    """Join the app."""
+    app.add_typer(group, name="import")
+
+
+@group.callback()
+def kinds() -> None:
+    """Bring past runs into a store: lodestar import FILES --out STORE.
+
+    \b
+    lodestar import runs.csv --out runs               one table, a row for each run and step
+    lodestar import logs/*.jsonl --out runs           a file for each run
+    lodestar import runs.csv --out runs --lr my_rate  name a column that was not guessed
+    lodestar import table --help                      all options
+
+    Without a kind (below), `table` is meant: CSV, TSV, JSON lines, JSON or Parquet.
+    """
+
+
+def _column(what: str) -> typer.models.OptionInfo:
+    return typer.Option(metavar="COLUMN", help=what, show_default=False)
+
+
+@group.command("table")
+def import_table(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Tables (.csv .tsv .jsonl .json .parquet), or folders of them.", metavar="FILES"),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="STORE", help="The store to write to; made if missing.")],
+    run: Annotated[str | None, _column("The run's name. None: a file is a run.")] = None,
+    step: Annotated[str | None, _column("The optimiser step; epochs if there is none.")] = None,
+    loss: Annotated[str | None, _column("The training loss.")] = None,
+    metric: Annotated[str | None, _column("The validation metric.")] = None,
+    lr: Annotated[str | None, _column("The learning rate.")] = None,
+    direction: Annotated[str | None, typer.Option(metavar="max|min", help="Which metric is better.")] = None,
+    total: Annotated[str | None, _column("The planned number of steps (or the number itself).")] = None,
+    schedule: Annotated[str | None, _column("The schedule's name.")] = None,
+    peak_lr: Annotated[str | None, _column("The schedule's peak learning rate.")] = None,
+    seed: Annotated[str | None, _column("The seed.")] = None,
+    status: Annotated[str | None, _column("How the run ended: finished, diverged, killed, ...")] = None,
+    task: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The task: its name, or the column that has it.")
+    ] = None,
+    layout: Annotated[str, typer.Option(metavar="auto|long|wide", help="A row, or a column, for each run.")] = "auto",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the column guess and stop.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Import CSV, TSV, JSON or Parquet tables of runs.
+
+    A table has a row for each run and step, or a column for each run; or there is a file for each run. Columns are guessed from their names, and the guess is shown. Name a COLUMN to override it, or 'none' to say there
+    is no such column. Blank cells mean 'not logged at that step', so validation may be rare. Steps logged twice (a
+    resumed run) are merged, the last wins. Runs that break a rule are left out, and listed with the reason.
+
+    \b
+    Examples:
+      lodestar import sweep.csv --out runs
+      lodestar import wandb_export.csv --out runs --metric val_f1 --direction max
+      lodestar import logs/ --out runs --dry-run
+    """
+    from lodestar.runs.store import RunStore
+    from lodestar.runs.table import LAYOUTS, TableImport, store_runs
+
+    for given, allowed, flag in ((layout, LAYOUTS, "--layout"), (direction or "max", ("max", "min"), "--direction")):
+        if given not in allowed:
+            raise typer.BadParameter(f"must be {' or '.join(allowed)}, got {given!r}", param_hint=flag)
+    named = {"run": run, "step": step, "loss": loss, "metric": metric, "lr": lr, "total": total}
+    named |= {"schedule": schedule, "peak_lr": peak_lr, "seed": seed, "status": status}
+    table = TableImport(files, layout=layout, direction=direction, task=task, columns=named)
+    if not as_json:
+        _show_guess(table.guess)
+    if not dry_run:
+        with _screen.progress("reading files", None, quiet=as_json) as update:
+            store_runs(table, RunStore(out), lambda done, files: update(done))
+    if as_json:
+        _screen.show_json({**table.report.as_dict(), "store": None if dry_run else str(out)})
+    elif not dry_run:
+        _show_report(table.report, out)
+    if not dry_run and not table.report.imported:
+        raise typer.Exit(1)
+
+
+def _show_guess(guess: "ColumnGuess") -> None:
+    found = _screen.table("what", "column", "why", title=f"Columns ({guess.layout} table)")
+    for role, column in guess.columns.items():
+        if column is not None or role in ("run", "step", "loss", "metric", "lr"):
+            found.add_row(role, _screen.safe(column or "-", limit=40), _screen.safe(guess.reasons[role], "dim"))
+    found.add_row("direction", str(guess.direction), _screen.safe(guess.reasons["direction"], "dim"))
+    _screen.out().print(found)
+    _screen.out().print(_screen.safe("Not so? Name a column: --metric COLUMN, --lr COLUMN, ...", "dim"))
+
+
+def _show_report(report: "ImportReport", store: Path) -> None:
+    console = _screen.out()
+    notes = collections.Counter(note for _, note in report.notes)
+    for note, count in notes.most_common(SHOWN):
+        first = next(run for run, sentence in report.notes if sentence == note)
+        who = first if count == 1 else f"{first} and {count - 1} more"
+        console.print(_screen.safe(f"Note: {who}: {note}", "yellow", limit=400))
+    if len(notes) > SHOWN:
+        console.print(_screen.safe(f"... and {len(notes) - SHOWN} more kinds of notes (--json lists all)", "yellow"))
+    for run, reason in report.left_out[:SHOWN]:
+        console.print(_screen.safe(f"Left out: {run[:60]}: {reason}", "red", limit=600))
+    if len(report.left_out) > SHOWN:
+        console.print(_screen.safe(f"... and {len(report.left_out) - SHOWN} more left out (--json lists all)", "red"))
+    replaced = f", {len(report.replaced)} of them replaced" if report.replaced else ""
+    if report.imported:
+        console.print(_screen.safe(f"Imported {len(report.imported)} runs into {store}{replaced}.", "bold green"))
+        console.print(_screen.safe(f"Next: lodestar doctor {store}"))
+    else:
+        _screen.complain("no run was imported. Fix: see the reasons above, or check the columns with --dry-run")

@@ -1,0 +1,82 @@
+"""`lodestar runs`: what is in a store, a line a run; and tidying it.
+
+Comes in: a store. Goes out: a table or JSON. Reads no curves to list.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lodestar.cli import _screen
+
+if TYPE_CHECKING:
+    from lodestar.runs.summary import RunSummary
+
+SHOWN = 40
+
+
+def register(app: typer.Typer) -> None:
+    """Join the app."""
+    app.command("runs")(list_runs)
+
+
+def list_runs(
+    store: Annotated[Path, typer.Argument(help="The store to list.")],
+    remove: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Remove this run; may be repeated.")] = None,
+    compact: Annotated[
+        bool, typer.Option("--compact", help="Merge the store's files; quicker after many writes.")
+    ] = False,
+    skip_damaged: Annotated[
+        bool, typer.Option("--skip-damaged", help="List what can be read of a damaged store.")
+    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help=f"List all runs, not just {SHOWN}.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all runs as JSON.")] = False,
+) -> None:
+    """List the runs in a store.
+
+    \b
+    Examples:
+      lodestar runs runs
+      lodestar runs runs --json | jq '.runs[].final_metric'
+      lodestar runs runs --remove bad-run --compact
+    """
+    from lodestar.runs.store import RunStore
+
+    found = RunStore.open(store)
+    if remove:
+        found.remove(remove)
+    if compact:
+        found.compact()
+    listed = found.list(skip_damaged=skip_damaged)
+    if as_json:
+        _screen.show_json({"store": str(store), "runs": [summary.as_dict() for summary in listed]})
+    else:
+        _show(listed, len(listed) if everything else SHOWN)
+
+
+def _show(listed: "list[RunSummary]", most: int) -> None:
+    console = _screen.out()
+    if not listed:
+        console.print(_screen.safe("The store is empty. Next: lodestar import FILES --out STORE"))
+        return
+    metrics = {f"{summary.metric_name} ({summary.direction})" for summary in listed}
+    final = _screen.safe(metrics.pop() if len(metrics) == 1 else "metric", limit=20).plain
+    found = _screen.table("run", "status", "schedule", ">peak lr", ">seed", ">steps", ">points", f">{final}")
+    for column in found.columns[1:]:
+        column.no_wrap = True
+    colours = {"finished": "green", "diverged": "red", "cut short": "yellow"}
+    for summary in listed[:most]:
+        found.add_row(
+            _screen.safe(summary.name, limit=32),
+            _screen.safe(summary.status, colours[summary.status]),
+            _screen.safe(summary.schedule or "-", limit=16),
+            _screen.number(summary.peak_lr, 3),
+            str(summary.seed if summary.seed is not None else "-"),
+            str(summary.total_steps),
+            str(summary.points),
+            _screen.number(summary.final_metric),
+        )
+    console.print(found)
+    more = f", of which {most} are shown (--all shows the rest)" if len(listed) > most else ""
+    console.print(_screen.safe(f"{len(listed)} runs{more}"))
