@@ -34,8 +34,8 @@ def doctor(
 ) -> None:
     """Say what is wrong or thin in your runs, and the cure.
 
-    Also which few extra runs would help most. Errors stop a fit or the use of a run; warnings make forecasts worse; advice is worth a thought. The exit code is 1
-    if there is an error.
+    Also which few extra runs would help most. Errors stop a fit or the use of a run; warnings make forecasts worse;
+    advice is worth a thought. The exit code is 1 if there is an error.
 
     \b
     Examples:

@@ -48,7 +48,7 @@ def _column(what: str) -> typer.models.OptionInfo:
 def import_table(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Tables (.csv .tsv .jsonl .json .parquet), or folders of them.", metavar="FILES"),
+        typer.Argument(help="Tables (.csv .tsv .jsonl .json .parquet), or folders of them."),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="STORE", help="The store to write to; made if missing.")],
     run: Annotated[str | None, _column("The run's name. None: a file is a run.")] = None,
@@ -71,8 +71,9 @@ def import_table(
 ) -> None:
     """Import CSV, TSV, JSON or Parquet tables of runs.
 
-    A table has a row for each run and step, or a column for each run; or there is a file for each run. Columns are guessed from their names, and the guess is shown. Name a COLUMN to override it, or 'none' to say there
-    is no such column. Blank cells mean 'not logged at that step', so validation may be rare. Steps logged twice (a
+    A table has a row for each run and step, or a column for each run; or there is a file for each run. Columns are
+    guessed from their names, and the guess is shown. Name a COLUMN to override it, or 'none' to say there is no
+    such column. Blank cells mean 'not logged at that step', so validation may be rare. Steps logged twice (a
     resumed run) are merged, the last wins. Runs that break a rule are left out, and listed with the reason.
 
     \b

@@ -60,11 +60,9 @@ def _show(listed: "list[RunSummary]", most: int) -> None:
     if not listed:
         console.print(_screen.safe("The store is empty. Next: lodestar import FILES --out STORE"))
         return
-    metrics = {f"{summary.metric_name} ({summary.direction})" for summary in listed}
-    final = _screen.safe(metrics.pop() if len(metrics) == 1 else "metric", limit=20).plain
-    found = _screen.table("run", "status", "schedule", ">peak lr", ">seed", ">steps", ">points", f">{final}")
-    for column in found.columns[1:]:
-        column.no_wrap = True
+    found = _screen.table("run", "status", "schedule", ">peak lr", ">seed", ">steps", ">points", ">final")
+    for column in found.columns:
+        column.no_wrap, column.overflow = True, "ellipsis"
     colours = {"finished": "green", "diverged": "red", "cut short": "yellow"}
     for summary in listed[:most]:
         found.add_row(
@@ -79,4 +77,6 @@ def _show(listed: "list[RunSummary]", most: int) -> None:
         )
     console.print(found)
     more = f", of which {most} are shown (--all shows the rest)" if len(listed) > most else ""
-    console.print(_screen.safe(f"{len(listed)} runs{more}"))
+    metrics = sorted({f"{summary.metric_name} ({summary.direction})" for summary in listed})
+    finals = ", ".join(metrics[:3]) + (", ..." if len(metrics) > 3 else "")
+    console.print(_screen.safe(f"{len(listed)} runs{more}. Final: the last {finals}.", limit=300))

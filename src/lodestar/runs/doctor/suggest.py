@@ -72,9 +72,10 @@ def _shapes(usable: Sequence[Digest], peak: float) -> Iterator[Suggestion]:
     tried = {run.shape for run in usable}
     if sum(run.shape is Shape.OTHER for run in usable) > ENOUGH_RUNS:
         return
+    reason = "shape not tried yet; the best rate known" if usable else "a rate to begin with"
     for shape in WORTH_TRYING:
         if shape not in tried and not (shape is Shape.WARM_UP_LINEAR and Shape.LINEAR in tried):
-            yield Suggestion(_name(shape), _round(peak), 0, "shape not tried yet; the best rate known")
+            yield Suggestion(_name(shape), _round(peak), 0, reason)
 
 
 def _holes(usable: Sequence[Digest], best: Digest | None) -> Iterator[Suggestion]:
