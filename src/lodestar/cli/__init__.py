@@ -16,6 +16,8 @@ COMMANDS = (
     "lodestar.cli.imports",
     "lodestar.cli.runs",
     "lodestar.cli.doctor",
+    "lodestar.cli.fit",
+    "lodestar.cli.forecast",
 )
 
 

@@ -138,7 +138,7 @@ def _train_one(
 
     def after_chunk(now: Progress) -> None:
         nonlocal last_saved
-        if saved and (now.done or time.monotonic() - last_saved > _SAVE_EVERY):
+        if saved and (now.done or stop.is_set() or time.monotonic() - last_saved > _SAVE_EVERY):
             saved.save(now)
             last_saved = time.monotonic()
         if on_progress:
@@ -146,7 +146,7 @@ def _train_one(
             updates = trainer.chunk * trainer.chunks
             on_progress(Report(member, update, updates, error, held_out, now.best_update, now.done))
         if stop.is_set():
-            raise FitError("the fit was stopped because another member failed")
+            raise FitError("the fit was stopped; with a checkpoint the same call goes on from here")
 
     return trainer.train(progress, learn, data.values, data.mask, fold, after_chunk)
 

@@ -1,0 +1,220 @@
+"""`lodestar fit`: from runs to a forecaster file, with progress, resumable.
+
+Comes in: a store, or a table that could be imported. Goes out: the forecaster file, and its quality on runs it never
+learned from.
+"""
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lodestar._errors import ForecasterError
+from lodestar.cli import _screen
+from lodestar.cli._source import open_runs
+
+if TYPE_CHECKING:
+    from lodestar.forecaster import Forecaster
+    from lodestar.latent import Report
+
+
+def register(app: typer.Typer) -> None:
+    """Join the app."""
+    app.command("fit")(fit_command)
+
+
+def fit_command(
+    runs: Annotated[Path, typer.Argument(help="A store of runs, or a table that could be imported.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The forecaster file to write.")],
+    preset: Annotated[
+        str, typer.Option(help="'default', the fast one; 'paper', the paper's settings, slow.")
+    ] = "default",
+    members: Annotated[
+        int, typer.Option(min=1, help="Fit an ensemble of so many forecasters, side by side on the cores.")
+    ] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of everything random; the same seed gives the same file.")] = 0,
+    updates: Annotated[int | None, typer.Option(min=1, help="Most gradient updates; the preset says how many.")] = None,
+    hold_out: Annotated[
+        float, typer.Option(min=0.0, max=0.89, help="Share of runs kept aside to check on and to stop by.")
+    ] = 0.15,
+    points: Annotated[int | None, typer.Option(min=20, help="Points on the grid of a run; default: as logged.")] = None,
+    metric_kind: Annotated[
+        str, typer.Option(help="accuracy, percent, loss or any; 'auto' judges from the values.")
+    ] = "auto",
+    leave_seed: Annotated[
+        list[int] | None,
+        typer.Option("--leave-seed", help="Leave runs with this seed out, to evaluate on; repeatable."),
+    ] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Change any other setting, such as latent=32; repeatable."),
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Do not go on from an unfinished fit's checkpoint.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Fit a forecaster to your runs.
+
+    Runs that cannot teach anything (diverged, no learning rate, ...) are set aside, and named. A fit that was stopped
+    or killed goes on when the same command is given again.
+
+    \b
+    Examples:
+      lodestar fit runs -o forecaster.lodestar
+      lodestar fit runs -o forecaster.lodestar --members 4
+      lodestar fit runs -o paper.lodestar --preset paper --leave-seed 4
+      lodestar fit sweep.csv -o quick.lodestar --updates 4000 --set latent=12
+    """
+    from lodestar.latent import fit, fit_settings
+    from lodestar.prepare import prepare
+
+    changes = _changes(change or [], updates)
+    try:
+        settings = fit_settings(preset, **changes)  # pyright: ignore[reportArgumentType]
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    left = set(leave_seed or [])
+    found = open_runs(runs)
+    if left:
+        found = found.keep(lambda run: run.facts.seed not in left)
+    try:
+        data = prepare(found, points=points, metric_kind=metric_kind)  # pyright: ignore[reportArgumentType]
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--metric-kind") from None
+    if not as_json:
+        _show_aside(data.aside)
+    _check_writable(out)
+    checkpoint = out.with_name(out.name + ".fit")
+    if fresh and checkpoint.exists():
+        shutil.rmtree(checkpoint)
+    if checkpoint.exists():
+        _screen.err().print(_screen.safe(f"Going on from {checkpoint} (--fresh starts anew).", "dim"))
+    with _Bars(members, settings.updates, quiet=as_json) as bars:
+        try:
+            forecaster = fit(
+                data,
+                seed=seed,
+                preset=preset,  # pyright: ignore[reportArgumentType]
+                members=members,
+                hold_out=hold_out,
+                checkpoint=checkpoint,
+                on_progress=bars.update,
+                **changes,
+            )
+        except KeyboardInterrupt:
+            _screen.warn("Stopped. The same command goes on from here.")
+            raise typer.Exit(130) from None
+    forecaster.save(out)
+    shutil.rmtree(checkpoint, ignore_errors=True)
+    if as_json:
+        _screen.show_json({"file": str(out), "facts": dict(forecaster.facts), "quality": dict(forecaster.quality)})
+    else:
+        _show(forecaster, out)
+
+
+def _changes(words: list[str], updates: int | None) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        if not sign:
+            raise typer.BadParameter(f"--set takes NAME=VALUE, got {word!r}")
+        changes[name.strip()] = _value(value.strip())
+    if updates is not None:
+        changes["updates"] = updates
+    return changes
+
+
+def _value(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _check_writable(out: Path) -> None:
+    """Better to hear of a folder that cannot be written before the fit than after."""
+    import os
+
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ForecasterError(f"the folder {out.parent} cannot be made: {error}. Fix: choose another --out") from error
+    if out.is_dir() or not os.access(out.parent, os.W_OK):
+        raise ForecasterError(f"{out} cannot be written to. Fix: choose a file in a folder of yours with --out")
+
+
+def _show_aside(aside: tuple[tuple[str, str], ...], most: int = 8) -> None:
+    if not aside:
+        return
+    _screen.warn(f"{len(aside)} runs were set aside; they stay in the store:")
+    for name, reason in aside[:most]:
+        _screen.err().print(_screen.safe(f"  {_screen.safe(name, limit=48).plain}: {reason}", "dim"))
+    if len(aside) > most:
+        _screen.err().print(_screen.safe(f"  and {len(aside) - most} more: lodestar doctor lists what to do", "dim"))
+
+
+class _Bars:
+    """A progress bar a member: updates done, time left, error on the held-out runs."""
+
+    def __init__(self, members: int, updates: int, *, quiet: bool):
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        console = _screen.err()
+        self._shown = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[error]}"),
+            console=console,
+            disable=quiet or not console.is_terminal,
+        )
+        self._tasks = [
+            self._shown.add_task(
+                f"fitting{f' {m + 1}/{members}' if members > 1 else ''}", total=updates, error="compiling"
+            )
+            for m in range(members)
+        ]
+
+    def __enter__(self) -> "_Bars":
+        self._shown.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._shown.stop()
+
+    def update(self, report: "Report") -> None:
+        """After a chunk."""
+        checked = f"held-out error {report.held_out:.4f}" if report.held_out == report.held_out else ""
+        text = checked or f"error {report.error:.4f}"
+        if report.done and report.update < report.updates:
+            text += f", stopped: no better since update {report.best_update}"
+        total = report.update if report.done else report.updates
+        self._shown.update(self._tasks[report.member], completed=report.update, total=total, error=text)
+
+
+def _show(forecaster: "Forecaster", out: Path) -> None:
+    console = _screen.out()
+    facts, quality = forecaster.facts, forecaster.quality
+    size = out.stat().st_size / 1024
+    console.print(
+        _screen.safe(
+            f"Fitted to {facts['runs']} runs in {facts['seconds']:.0f} s "
+            f"({max(facts['updates'])} updates, {facts['members']} member{'s' if facts['members'] > 1 else ''}).",
+            "bold",
+        )
+    )
+    if quality:
+        found = _screen.table(
+            "seen", ">loss", ">metric", ">lr", ">rank corr.", title="Relative MSE on runs it never learned from"
+        )
+        for label, words in (("05", "5 %"), ("50", "50 %")):
+            cells = [quality.get(f"relative_mse_{name}_{label}") for name in ("loss", "metric", "lr")]
+            rank = quality.get(f"spearman_{label}")
+            found.add_row(words, *(_screen.number(c, 3) for c in cells), _screen.number(rank, 3))
+        console.print(found)
+    else:
+        _screen.warn("nothing was held out, so the quality is unknown and the bands are wide. Fix: --hold-out 0.15")
+    console.print(_screen.safe(f"Wrote {out} ({size:.0f} kB). Next: lodestar evaluate {out} RUNS"))

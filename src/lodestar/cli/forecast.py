@@ -1,0 +1,112 @@
+"""`lodestar forecast`: redraw a run from the part of it that was seen.
+
+Comes in: a forecaster, and a run in a store or table. Goes out: loss, metric and lr over the whole run with bands, as a
+table or JSON, beside what really happened where that is known.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lodestar._errors import RunError
+from lodestar.cli import _screen
+from lodestar.cli._source import Source, open_runs
+
+if TYPE_CHECKING:
+    from lodestar.forecaster import Forecast, Forecaster
+    from lodestar.prepare import Points
+    from lodestar.runs.run import Run
+
+_ROWS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+
+
+def register(app: typer.Typer) -> None:
+    """Join the app."""
+    app.command("forecast")(forecast_command)
+
+
+def forecast_command(
+    model: Annotated[Path, typer.Argument(help="A forecaster file, from lodestar fit.")],
+    runs: Annotated[Path, typer.Argument(help="A store of runs, or a table that could be imported.")],
+    name: Annotated[str | None, typer.Option("--run", help="Which run; may be left out if there is one.")] = None,
+    seen: Annotated[float, typer.Option(min=0.001, max=1.0, help="How much of the run to show the forecaster.")] = 1.0,
+    total_steps: Annotated[
+        int | None, typer.Option(min=1, help="Planned length, for a run that is still going or was cut short.")
+    ] = None,
+    level: Annotated[
+        float, typer.Option(help="Share of runs the bands are meant to hold: 0.5, 0.8, 0.9 or 0.95.")
+    ] = 0.8,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every point as JSON.")] = False,
+) -> None:
+    """Redraw a whole run from the part of it that was seen.
+
+    \b
+    Examples:
+      lodestar forecast forecaster.lodestar runs --run run-007 --seen 0.05
+      lodestar forecast forecaster.lodestar live.csv --total-steps 10000
+    """
+    from lodestar.forecaster import load
+    from lodestar.forecaster.bands import LEVELS
+
+    if level not in LEVELS:
+        raise typer.BadParameter(f"--level must be one of {', '.join(map(str, LEVELS))}, got {level}")
+    forecaster = load(model)
+    run = _pick(open_runs(runs), name)
+    if total_steps is not None:
+        run = run.replace(total_steps=total_steps)
+    if run.direction is not forecaster.direction:
+        raise RunError(
+            f"run {run.name!r}: its metric is to be {run.direction}imised, the forecaster's is to be "
+            f"{forecaster.direction}imised. Fix: use a forecaster fitted to this metric"
+        )
+    forecast = forecaster.forecast(forecaster.piece_of(run, seen), level)
+    truth = forecaster.recipe.to_points(run.loss, run.metric, run.lr, run.total_steps)
+    if as_json:
+        _screen.show_json({"run": run.name, "total_steps": run.total_steps, **forecast.to_dict()})
+    else:
+        _show(forecaster, run, forecast, truth)
+
+
+def _pick(source: Source, name: str | None) -> "Run":
+    known: list[str] = []
+    only: Run | None = None
+    for run in source:
+        if run.name == name:
+            return run
+        known.append(run.name)
+        only = run
+    if name is None and len(known) == 1 and only is not None:
+        return only
+    some = ", ".join(n[:40] for n in known[:5]) + (", ..." if len(known) > 5 else "")
+    asked = "there are several runs" if name is None else f"there is no run {name!r}"
+    raise RunError(f"{asked} among these {len(known)} ({some or 'none'}). Fix: name one with --run")
+
+
+def _show(forecaster: "Forecaster", run: "Run", forecast: "Forecast", truth: "Points") -> None:
+    import numpy as np
+
+    console = _screen.out()
+    share = forecast.seen[1] / forecaster.points
+    console.print(_screen.safe(f"{run.name}: the whole run from its first {share:.0%}", "bold"))
+    metric = str(forecaster.facts.get("metric_name", "metric"))
+    found = _screen.table(
+        ">step", ">loss", ">true", f">{metric}", f">{forecast.level:.0%} band", ">true", ">lr", ">true"
+    )
+    steps = forecast.steps(run.total_steps)
+    for fraction in _ROWS:
+        i = max(0, round(fraction * forecaster.points) - 1)
+        real = [float(v) if m else np.nan for v, m in zip(truth.values[i], truth.mask[i], strict=True)]
+        found.add_row(
+            str(steps[i]),
+            _screen.number(float(forecast.loss.centre[i])),
+            _screen.number(real[0]),
+            _screen.number(float(forecast.metric.centre[i])),
+            f"{forecast.metric.lower[i]:.4g} to {forecast.metric.upper[i]:.4g}",
+            _screen.number(real[1]),
+            _screen.number(float(forecast.lr.centre[i]), 3),
+            _screen.number(real[2], 3),
+        )
+    console.print(found)
+    centre, lower, upper = forecast.final_metric
+    console.print(_screen.safe(f"Final {metric}: {centre:.4g}, {forecast.level:.0%} band {lower:.4g} to {upper:.4g}"))
