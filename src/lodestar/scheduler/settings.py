@@ -1,0 +1,149 @@
+"""Settings: every choice the scheduler leaves open, with its rule, and the two presets.
+
+`PAPER` is Algorithm 1 as printed. `DEFAULT` is what steered better in measurement: the plan made at step 0 is kept
+unless candidates beat its own forecast, candidates come from past runs as well as from noise, and a match must be near
+the present. Names are words: window (the paper's mu), samples (n), noise (sigma), horizon (delta t).
+"""
+
+import dataclasses
+import difflib
+import math
+from typing import Any, Literal
+
+Preset = Literal["default", "paper"]
+
+CANDIDATES = ("local", "library", "midpoint")
+MATCHINGS = ("nearest", "highest-lr")
+SCORES = ("consensus", "each")
+MEANS = ("log", "arithmetic")
+PIECES = ("window", "all")
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How one decision is made. Lengths are fractions of the run."""
+
+    window: float = 0.05  # a decision every so often; what is encoded
+    piece: str = "window"  # encode the last window, or all that was seen
+    samples: int = 30  # candidates in all, shared out evenly over the sources
+    candidates: tuple[str, ...] = CANDIDATES
+    noise: float = 0.3  # in units of the spread of the training latents, per dimension
+    tolerance: float = 2.0  # a loss matches within so many standard deviations of the window's losses
+    least_tolerance: float = 0.05  # but never asks for more than this, in standard deviations of the training losses
+    matching: str = "nearest"
+    reach: float = 0.1  # "nearest" looks so far from the present, either way
+    horizon: float | None = None  # score the metric so far ahead; None: at the end of the run
+    score: str = "consensus"
+    average: int = 3  # how many of the best are averaged
+    mean: str = "log"  # of learning rates: "log" (geometric) or "arithmetic"
+    hysteresis: float | None = 0.15  # keep the plan unless beaten by so many standard deviations; None: always replan
+    spike: float | None = 1.5  # the guard acts on such a jump of the loss, in standard deviations; None: never
+    cut: float = 0.5  # and multiplies the learning rate by this for one window
+
+    def __post_init__(self):
+        if isinstance(self.candidates, str):
+            object.__setattr__(self, "candidates", (self.candidates,))
+        object.__setattr__(self, "candidates", tuple(self.candidates))
+        _within("window", self.window, 0, 0.5, "a fraction of the run, for example 0.05")
+        _within("reach", self.reach, 0, 1, "a fraction of the run, for example 0.1")
+        if self.horizon is not None:
+            _within("horizon", self.horizon, 0, 1, "a fraction of the run, or None for the rest of the run")
+        _whole("samples", self.samples, 1, "30 is the paper's")
+        _whole("average", self.average, 1, "3 is the paper's")
+        _at_least_zero("noise", self.noise, "0.15 is the paper's, 0 turns the noise off")
+        _at_least_zero("least_tolerance", self.least_tolerance, "0 turns the floor off")
+        _positive("tolerance", self.tolerance, "2 is the paper's")
+        if self.hysteresis is not None:
+            _at_least_zero("hysteresis", self.hysteresis, "None always replans")
+        if self.spike is not None:
+            _positive("spike", self.spike, "None turns the guard off")
+        _within("cut", self.cut, 0, 1, "0.5 halves the learning rate")
+        for name, known in (("matching", MATCHINGS), ("score", SCORES), ("mean", MEANS), ("piece", PIECES)):
+            one_of(name, getattr(self, name), known)
+        _sources(self.candidates)
+        if self.samples < len(self.candidates):
+            raise ValueError(
+                f"samples must be at least 1 for each of the {len(self.candidates)} candidate sources, got "
+                f"{self.samples}. Fix: raise samples, or name fewer sources in candidates"
+            )
+
+    def window_points(self, points: int) -> int:
+        """The window on a grid of `points`: at least one point."""
+        return max(1, round(self.window * points))
+
+    def horizon_points(self, points: int, seen: int) -> int:
+        """How far ahead of the match the metric is read, in points; the rest of the run by default."""
+        return points - seen if self.horizon is None else max(1, round(self.horizon * points))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return dataclasses.asdict(self) | {"candidates": list(self.candidates)}
+
+
+def settings_of(preset: str, **changes: Any) -> Settings:
+    """A preset with some settings changed."""
+    one_of("preset", preset, tuple(PRESETS))
+    known = [field.name for field in dataclasses.fields(Settings)]
+    for name in changes:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+            raise ValueError(f"unknown option {name!r} = {changes[name]!r}. Fix: {hint}")
+    return dataclasses.replace(PRESETS[preset], **changes)
+
+
+def one_of(name: str, value: object, known: tuple[str, ...]) -> None:
+    """Refuse a word that is not on the list."""
+    if value not in known:
+        near = difflib.get_close_matches(str(value), known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"pass {known[0]!r}"
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}. Fix: {hint}")
+
+
+def _sources(candidates: tuple[str, ...]) -> None:
+    if not candidates:
+        raise ValueError("candidates must name at least one source, got none. Fix: candidates=('local',)")
+    for source in candidates:
+        one_of("candidates", source, CANDIDATES)
+    if len(set(candidates)) < len(candidates):
+        raise ValueError(f"candidates must not repeat a source, got {candidates}. Fix: name each once")
+
+
+def _number(name: str, value: object, fix: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {value!r}. Fix: {fix}")
+    return float(value)
+
+
+def _within(name: str, value: object, low: float, high: float, fix: str) -> None:
+    if not low < _number(name, value, fix) <= high:
+        raise ValueError(f"{name} must be above {low:g} and at most {high:g}, got {value!r}. Fix: {fix}")
+
+
+def _at_least_zero(name: str, value: object, fix: str) -> None:
+    if _number(name, value, fix) < 0:
+        raise ValueError(f"{name} must not be negative, got {value!r}. Fix: {fix}")
+
+
+def _positive(name: str, value: object, fix: str) -> None:
+    if _number(name, value, fix) <= 0:
+        raise ValueError(f"{name} must be above 0, got {value!r}. Fix: {fix}")
+
+
+def _whole(name: str, value: object, least: int, fix: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}. Fix: {fix}")
+
+
+DEFAULT = Settings()
+PAPER = Settings(
+    candidates=("local",),
+    noise=0.15,
+    least_tolerance=0.0,
+    matching="highest-lr",
+    score="each",
+    mean="arithmetic",
+    hysteresis=None,
+    spike=None,
+)
+PRESETS: dict[str, Settings] = {"default": DEFAULT, "paper": PAPER}
