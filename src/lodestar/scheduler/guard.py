@@ -4,7 +4,7 @@ Caps: never above the lower of the user's bound and the highest rate the trainin
 floor. Spike: the loss of a point that has just ended jumped above what the course had forecast, compared with the same
 difference over the window before, by more than `threshold` standard deviations of the training losses and six times the
 usual scatter; or it was not finite. Then the rate is multiplied by `cut` for one window, again for another spike, four
-times at most. Comes in: numbers and arrays in model units. Knows nothing of decisions.
+times at most. Comes in: the live losses and the course. Knows nothing of decisions.
 """
 
 import dataclasses
@@ -14,10 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar.forecaster import Forecaster
+from lodestar.prepare.normaliser import Channel
+from lodestar.scheduler.course import Course
+from lodestar.scheduler.history import History
 
 _SCATTER = 6.0
 _LEAST_POINTS = 3
 _MOST_CUTS = 4
+_LOOK_BACK = 8  # points, at least
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +58,8 @@ def caps_of(forecaster: Forecaster, min_lr: float | None, max_lr: float | None) 
 
 def spiked(excess: NDArray[np.float64], threshold: float) -> bool:
     """Whether the last of `excess` (live minus forecast loss, model units, NaN where not observed) jumped."""
+    if len(excess) == 0:
+        return False
     before, now = excess[:-1], excess[-1]
     before = before[np.isfinite(before)]
     if not math.isfinite(now) or len(before) < _LEAST_POINTS:
@@ -61,6 +67,15 @@ def spiked(excess: NDArray[np.float64], threshold: float) -> bool:
     usual = float(np.median(before))
     scatter = 1.4826 * float(np.median(np.abs(before - usual)))
     return bool(now - usual > max(threshold, _SCATTER * scatter))
+
+
+def jumped(history: History, course: Course, point: int, look_back: int, threshold: float, scale: Channel) -> bool:
+    """Whether the loss of a point spiked above the course's forecast, compared with the points before it."""
+    first = max(course.start, point - max(look_back, _LOOK_BACK))
+    ahead = course.loss[first + 1 - course.start : point + 2 - course.start]
+    with np.errstate(all="ignore"):
+        live = np.where(history.losses > 0, scale.forward(history.loss), np.nan)[first : point + 1]
+        return len(live) == len(ahead) and spiked(live - scale.forward(ahead), threshold)
 
 
 def deeper(cut: Cut, factor: float, point: int, window: int) -> Cut:

@@ -6,7 +6,6 @@ later windows. After construction nothing here raises: what cannot be done is re
 goes on. NumPy and SciPy only.
 """
 
-import logging
 import os
 from collections.abc import Callable
 from typing import Any, Literal
@@ -14,26 +13,25 @@ from typing import Any, Literal
 import numpy as np
 
 from lodestar.forecaster import Forecaster, load
-from lodestar.runs.run import Direction
+from lodestar.prepare.recipe import Points
 from lodestar.scheduler import state
+from lodestar.scheduler.arguments import check_base, check_direction, checked_seed, checked_settings
 from lodestar.scheduler.clock import Clock
 from lodestar.scheduler.curve import Curve
 from lodestar.scheduler.decision import Decision, Outcome, finite
 from lodestar.scheduler.gate import Gate
-from lodestar.scheduler.guard import Cut, caps_of, deeper, spiked
+from lodestar.scheduler.guard import Cut, caps_of, deeper, jumped
 from lodestar.scheduler.history import History
 from lodestar.scheduler.inputs import number_of, step_of
+from lodestar.scheduler.journal import Journal
 from lodestar.scheduler.log import LogWriter, header
 from lodestar.scheduler.opening import opening
 from lodestar.scheduler.plan import Plan
-from lodestar.scheduler.settings import Preset, Settings, one_of, settings_of
+from lodestar.scheduler.settings import Preset, Settings
 from lodestar.scheduler.shadow import ShadowScore, score_forecasts
 from lodestar.scheduler.steer import Verdict, steer
 
-logger = logging.getLogger("lodestar.scheduler")
-
 _DRAWN = 9  # points of the next window's learning rate that a decision records
-_LOOK_BACK = 8  # points the guard compares with, at least
 
 
 class Scheduler:
@@ -61,29 +59,24 @@ class Scheduler:
         direction: str | None = None,
         **changes: Any,
     ):
+        self.settings = checked_settings(preset, settings, changes)
+        self.seed, self.mode, self.gate, self._base = checked_seed(seed), mode, gate, base
+        check_base(base, mode, gate)
         self.forecaster = forecaster if isinstance(forecaster, Forecaster) else load(forecaster)
-        self.settings = _settings(preset, settings, changes)
-        self.seed, self.mode, self.gate = _seed(seed), mode, gate
-        one_of("mode", mode, ("steer", "shadow"))
-        _check_direction(direction, self.forecaster.direction)
+        check_direction(direction, self.forecaster.direction)
         self._clock = Clock(total_steps, self.forecaster.points, self.settings.window_points(self.forecaster.points))
         self._caps = caps_of(self.forecaster, min_lr, max_lr)
-        self._base = _check_base(base, mode, gate)
-        self._log = None if log is None else LogWriter(log)
-        self.decisions: list[Decision] = []
-        self.warnings: list[str] = []
-        self._warned: set[str] = set()
-        self._unlogged: list[dict[str, Any]] = [self._header()]
         self._history = History(total_steps, self.forecaster.points)
         self._course = opening(self.forecaster, self._clock.window, self.settings.mean)
         self._cut = Cut()
         self._settled = 0  # points whose end has been passed
+        self._next = self._clock.end(0)  # a step past this one settles more
         self._last = 0  # the highest step asked for
         self._revision = 0  # how often the run's length was changed
-        reason = None if gate is None else gate.quality_reason(self.forecaster.quality)
-        self._closed: int | None = None if reason is None else 0  # the gate closed after this step
+        self._closed: int | None = None  # the gate closed after this step
         self._curve = Curve([], []).then(self._course, 0.0, self._clock, self._caps, self._cut)
-        self._next = self._clock.end(0)
+        reason = None if gate is None else gate.quality_reason(self.forecaster.quality)
+        self._journal = Journal(None if log is None else LogWriter(log), self._header())
         self._open(reason)
 
     @property
@@ -91,29 +84,30 @@ class Scheduler:
         """The run's length in optimiser steps, as it stands."""
         return self._clock.total_steps
 
+    @property
+    def decisions(self) -> list[Decision]:
+        """Every decision so far, the opening first."""
+        return self._journal.decisions
+
+    @property
+    def warnings(self) -> list[str]:
+        """What went wrong so far, in sentences, each kind once."""
+        return self._journal.warnings
+
     def observe(self, step: int, *, loss: Any = None, metric: Any = None) -> None:
         """Report what was measured at optimiser step `step`; either may be missing."""
         at = step_of(step)
         if at is None or at < 0:
             self._warn("step", f"an observation at step {step!r} was left out: a step is a whole number >= 0")
-            return
-        if at > self.total_steps:
+        elif at > self.total_steps:
             self._warn(
                 "after",
                 f"an observation at step {at} was left out: the run has {self.total_steps} steps. "
                 "Fix: extend(total_steps) if it goes on",
             )
-            return
-        for name, value, add in (("loss", loss, self._history.add_loss), ("metric", metric, self._history.add_metric)):
-            if value is None:
-                continue
-            number = number_of(value)
-            if number is None:
-                self._warn(name, f"a {name} of type {type(value).__name__} at step {at} was left out: not a number")
-            else:
-                if not np.isfinite(number):
-                    self._warn(f"{name} not finite", f"the {name} at step {at} is {number}")
-                add(max(at, 1), number)
+        else:
+            self._add("loss", loss, at, self._history.add_loss)
+            self._add("metric", metric, at, self._history.add_metric)
 
     def lr_at(self, step: int) -> float:
         """The learning rate for optimiser step `step`."""
@@ -131,12 +125,11 @@ class Scheduler:
         if at > self._next:
             self._settle(at)
         self._last = max(self._last, at)
-        if self._unlogged:
-            self._flush()
+        self._journal.flush()
         return self._used(at)
 
     def plan(self) -> Plan:
-        """The learning rate of every step from here on, as it stands now."""
+        """The learning rate of every step from here on, as it stands now. Looking ahead decides nothing."""
         return self._frozen(min(self._last + 1, self.total_steps), self.total_steps)
 
     def followed(self) -> Plan:
@@ -148,7 +141,7 @@ class Scheduler:
         return score_forecasts(self.decisions, self._history.last_metric(), steering=self.mode == "steer")
 
     def extend(self, total_steps: int) -> None:
-        """The run will have another length: the rest of the plan is stretched to fit, then replanned."""
+        """The run will have another length: the rest of the plan is stretched to fit, then decided anew."""
         here, old = self._last, self._clock
         try:
             if (length := step_of(total_steps)) is None or length < max(here, 1):
@@ -158,15 +151,15 @@ class Scheduler:
             self._warn("extend", f"the run's length was left at {old.total_steps}: {error}")
             return
         if length == old.total_steps:
-            return None
+            return
         place = here * old.points / old.total_steps - self._course.start
         self._history = self._history.rebinned(length, self._used, here)
         self._clock, self._settled = clock, clock.complete(here)
         self._revision += 1
         self._course = self._course.stretched(self._settled, clock.points, place)
         self._cut = Cut(self._cut.factor, round(self._cut.until * old.total_steps / length))
-        self._curve = self._curve.then(self._course, float(here), clock, self._caps, self._cut)
-        self._next = clock.end(self._settled) if self._settled < clock.points else length
+        self._follow(float(here))
+        self._next = self._clock.end(self._settled) if self._settled < clock.points else length
         self._decide(float(here), f"the run's length changed from {old.total_steps} to {length} steps")
 
     def state_dict(self) -> dict[str, Any]:
@@ -176,14 +169,23 @@ class Scheduler:
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Go on where `saved` was taken: the same rates follow, bit for bit, from the same observations."""
         state.restore(self, saved)
-        self._unlogged = [self._header() | {"resumed_after": self._last}]
+        self._journal.resume(self._header() | {"resumed_after": self._last})
+
+    def _add(self, name: str, value: Any, step: int, add: Callable[[int, float], None]) -> None:
+        if value is None:
+            return
+        number = number_of(value)
+        if number is None:
+            self._warn(name, f"a {name} of type {type(value).__name__} at step {step} was left out: not a number")
+            return
+        if not np.isfinite(number):
+            self._warn(f"{name} not finite", f"the {name} at step {step} is {number}")
+        add(max(step, 1), number)
 
     def _settle(self, step: int) -> None:
         """Pass the ends of all points before `step`: the guard looks at each, a window's end brings a decision."""
-        clock = self._clock
-        if clock.complete(step - 1) > self._settled + 2 * clock.window and not np.any(
-            self._history.losses[self._settled :]
-        ):
+        clock, history = self._clock, self._history
+        if clock.complete(step - 1) > self._settled + 2 * clock.window and not history.losses[self._settled :].any():
             self._warn(
                 "leap",
                 f"lr_at({step}) skips windows in which nothing was observed: they keep the plan. "
@@ -191,7 +193,7 @@ class Scheduler:
             )
         while self._settled < clock.points and clock.end(self._settled) < step:
             point = self._settled
-            self._history.lr[point] = self._used(max(clock.end(point), 1))
+            history.lr[point] = self._used(max(clock.end(point), 1))
             self._settled += 1
             self._watch(point)
             if self._settled % clock.window == 0 and self._settled < clock.points:
@@ -202,66 +204,64 @@ class Scheduler:
         """One decision, for the steps after `after`."""
         if self._closed is not None:
             return
-        verdict = self._verdict()
-        if self._closed is None and verdict.course is not None:
+        verdict, why = self._verdict()
+        if verdict.course is not None:
             self._course = verdict.course
-            self._curve = self._curve.then(self._course, after, self._clock, self._caps, self._cut)
+            self._follow(after)
         outcome = verdict.outcome
-        if note and outcome is not Outcome.REPLANNED and self._closed is None:
+        if note and outcome not in (Outcome.REPLANNED, Outcome.GATED):
             note, outcome = f"{note}; {outcome}", Outcome.EXTENDED
-        self._record(verdict, outcome, int(after), note or self._gate_note)
+        self._record(verdict, outcome, int(after), "; ".join(part for part in (note, why) if part))
 
-    def _verdict(self) -> Verdict:
-        self._gate_note = ""
+    def _verdict(self) -> tuple[Verdict, str]:
+        """What the gate and the five steps say, and why if there is more to say."""
         try:
             with np.errstate(all="ignore"):
                 points = self._history.on_grid(self.forecaster.recipe, self._settled)
-                if self._out_of_range(points):
-                    return Verdict(Outcome.GATED)
+                reason = self._out_of_range(points)
+                if reason is not None:
+                    return Verdict(Outcome.GATED), reason
                 rng = np.random.default_rng([self.seed, self._settled, self._revision])
-                return steer(self.forecaster, points, self._settled, self.settings, rng, self._course)
+                return steer(self.forecaster, points, self._settled, self.settings, rng, self._course), ""
         except Exception as error:  # noqa: BLE001  a training job must never die of its scheduler
             self._warn(f"failed {type(error).__name__}", f"the decision after step {self._last} failed: {error!r}")
-            return Verdict(Outcome.FAILED)
+            return Verdict(Outcome.FAILED), repr(error)
 
-    def _out_of_range(self, points: Any) -> bool:
+    def _out_of_range(self, points: Points) -> str | None:
+        """Close the gate if the live run has left the training runs' range."""
         if self.gate is None or self.mode == "shadow":
-            return False
+            return None
         values = self.forecaster.recipe.normalised(points)[: self._settled]
         reason = self.gate.range_reason(values, points.mask[: self._settled], self.forecaster.ranges)
         if reason is not None:
-            self._closed = max(self._clock.end(self._settled - 1), self._last)
-            self._gate_note = reason
+            self._closed = self._clock.end(self._settled - 1)
             self._warn("gate", f"the gate closed after step {self._closed}: {reason}")
-        return reason is not None
+        return reason
 
     def _watch(self, point: int) -> None:
         """The spike guard, at the end of a point."""
-        if self.settings.spike is None or self.mode == "shadow" or self._closed is not None:
+        spike, clock, scale = self.settings.spike, self._clock, self.forecaster.recipe.normaliser.loss
+        if spike is None or self.mode == "shadow" or self._closed is not None:
             return
-        if not (self._history.blown[point] or self._jumped(point)):
+        lost = self._history.blown[point] > 0
+        if not lost and not (
+            self._history.losses[point] and jumped(self._history, self._course, point, clock.window, spike, scale)
+        ):
             return
-        end, window, factor = self._settled, self._clock.window, self._cut.factor
-        active = self._cut.until >= end
-        self._cut = deeper(self._cut, self.settings.cut, end, window)
-        self._curve = self._curve.then(self._course, self._clock.at(end), self._clock, self._caps, self._cut)
-        if not active or self._cut.factor != factor:
-            verdict = Verdict(Outcome.CUT, loss=float(self._history.loss[point]))
-            self._record(verdict, Outcome.CUT, self._clock.end(point), f"times {self._cut.factor:g} from here")
+        before = self._cut
+        self._cut = deeper(before, self.settings.cut, self._settled, clock.window)
+        self._follow(clock.at(self._settled))
+        if before.until < self._settled or self._cut.factor != before.factor:
+            loss = float("nan") if lost else float(self._history.loss[point])
+            note = f"times {self._cut.factor:g} from here"
+            self._record(Verdict(Outcome.CUT, loss=loss), Outcome.CUT, clock.end(point), note)
 
-    def _jumped(self, point: int) -> bool:
-        history, course, spike = self._history, self._course, self.settings.spike
-        if spike is None or not history.losses[point]:
-            return False
-        first = max(course.start, point - max(self._clock.window, _LOOK_BACK))
-        scale = self.forecaster.recipe.normaliser.loss
-        with np.errstate(all="ignore"):
-            live = np.where(history.losses > 0, scale.forward(history.loss), np.nan)[first : point + 1]
-            ahead = course.loss[first + 1 - course.start : point + 2 - course.start]
-            return len(live) == len(ahead) and spiked(live - scale.forward(ahead), spike)
+    def _follow(self, after: float) -> None:
+        """Follow the course, cut and capped, from a step on."""
+        self._curve = self._curve.then(self._course, after, self._clock, self._caps, self._cut)
 
     def _used(self, step: int) -> float:
-        """What a job following us has (or will have) used at a step."""
+        """What a job following us has used, or will use, at a step."""
         if self.mode == "steer" and (self._closed is None or step <= self._closed):
             return self._curve.lr_at(step)
         number = self._plain(step)
@@ -290,108 +290,42 @@ class Scheduler:
         return Plan(first, last, tuple(steps), tuple(self._used(step) for step in steps))
 
     def _open(self, reason: str | None) -> None:
+        """The first decision: open, or leave it to the plain schedule."""
         verdict = Verdict(Outcome.OPENING, predicted=self._course.predicted)
         if reason is not None and self.mode == "steer":
+            self._closed = 0
             self._warn("gate", f"the gate is closed: {reason}")
             verdict = Verdict(Outcome.GATED)
         self._record(verdict, verdict.outcome, 0, reason or f"best past run: {self.forecaster.library.names[0]}")
 
     def _record(self, verdict: Verdict, outcome: Outcome, step: int, note: str) -> None:
-        """Keep a decision, and log it."""
         stop = self._clock.end(min(self._settled + self._clock.window, self._clock.points) - 1)
         steps = sorted({int(s) for s in np.linspace(min(step + 1, stop), stop, _DRAWN).round()})
         rate = self._used if self.mode == "steer" else self._curve.lr_at
-        decision = Decision(
-            window=self._settled // self._clock.window,
-            step=step,
-            outcome=outcome,
-            samples=verdict.samples,
-            accepted=verdict.accepted,
-            winners=verdict.winners,
-            band=verdict.band,
-            forecast_band=verdict.forecast_band,
-            lr=tuple((s, rate(s)) for s in steps),
-            note=note,
-            **{
-                name: finite(getattr(verdict, name))
-                for name in ("loss", "metric", "tolerance", "forecast", "plan_forecast", "predicted")
-            },
+        numbers = ("loss", "metric", "tolerance", "forecast", "plan_forecast", "predicted")
+        same = ("samples", "accepted", "winners", "band", "forecast_band")
+        self._journal.decide(
+            Decision(
+                window=self._settled // self._clock.window,
+                step=step,
+                outcome=outcome,
+                lr=tuple((s, rate(s)) for s in steps),
+                note=note,
+                **{name: finite(getattr(verdict, name)) for name in numbers},
+                **{name: getattr(verdict, name) for name in same},
+            )
         )
-        self.decisions.append(decision)
-        self._unlogged.append({"kind": "decision", **decision.to_dict()})
 
     def _warn(self, kind: str, text: str) -> None:
-        """Record a warning, once of each kind."""
-        if kind in self._warned:
-            return
-        self._warned.add(kind)
-        self.warnings.append(text)
-        self._unlogged.append({"kind": "warning", "step": self._last, "text": text})
-        logger.warning(text)
-
-    def _flush(self) -> None:
-        """Write what is not yet in the log. A log that fails is a warning, no more."""
-        waiting, self._unlogged = self._unlogged, []
-        if self._log is None:
-            return
-        for record in waiting:
-            problem = self._log.append(record)
-            if problem:
-                self._warn("log", problem)
-                self._unlogged = []
+        self._journal.warn(kind, text, self._last)
 
     def _header(self) -> dict[str, Any]:
-        facts = self.forecaster.facts
         return header(
             total_steps=self._clock.total_steps,
             mode=self.mode,
-            metric=str(facts.get("metric_name", "metric")),
+            metric=str(self.forecaster.facts.get("metric_name", "metric")),
             direction=str(self.forecaster.direction),
             settings=self.settings.to_dict(),
             seed=self.seed,
             caps=[self._caps.low, self._caps.high],
         )
-
-
-def _settings(preset: str, settings: Settings | None, changes: dict[str, Any]) -> Settings:
-    if settings is None:
-        return settings_of(preset, **changes)
-    if not isinstance(settings, Settings):
-        raise ValueError(f"settings must be a Settings, got {type(settings).__name__}. Fix: Settings(window=0.05)")
-    if changes:
-        raise ValueError(
-            f"settings and single options were both given: {', '.join(changes)}. Fix: put them in settings"
-        )
-    return settings
-
-
-def _seed(seed: int) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ValueError(f"seed must be a whole number >= 0, got {seed!r}. Fix: seed=0")
-    return int(seed)
-
-
-def _check_direction(asked: str | None, has: Direction) -> None:
-    if asked is None:
-        return
-    one_of("direction", str(asked), ("max", "min"))
-    if str(asked) != str(has):
-        raise ValueError(
-            f"direction must be the forecaster's, {str(has)!r}, got {str(asked)!r}: it was fitted to a metric of the "
-            "other direction. Fix: report that metric, or fit on runs of yours"
-        )
-
-
-def _check_base(base: Callable[[int], float] | None, mode: str, gate: Gate | None) -> Callable[[int], float] | None:
-    if base is None:
-        if mode == "shadow":
-            raise ValueError("base must be given in shadow mode, got None. Fix: base=lambda step: the lr you would use")
-        if gate is not None:
-            raise ValueError("base must be given with a gate, got None. Fix: base=lambda step: a plain schedule's lr")
-        return None
-    if not callable(base):
-        raise ValueError(f"base must be a function of the step, got {base!r}. Fix: base=lambda step: 1e-3")
-    first = number_of(base(1))
-    if first is None or not np.isfinite(first) or first < 0:
-        raise ValueError(f"base(1) must be a learning rate >= 0, got {first!r}. Fix: base=lambda step: 1e-3")
-    return base

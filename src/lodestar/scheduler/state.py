@@ -41,7 +41,7 @@ def save(scheduler: "Scheduler") -> dict[str, Any]:
         "history": scheduler._history.to_dict(),
         "decisions": [decision.to_dict() for decision in scheduler.decisions],
         "warnings": list(scheduler.warnings),
-        "warned": sorted(scheduler._warned),
+        "warned": sorted(scheduler._journal.warned),
     }
 
 
@@ -52,16 +52,18 @@ def restore(scheduler: "Scheduler", saved: dict[str, Any]) -> None:
         parts = _parts(scheduler, saved)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise ValueError(f"the scheduler's state is damaged: {error!r}. Fix: resume from another checkpoint") from error
+    journal = scheduler._journal
+    journal.decisions, journal.warnings, journal.warned = parts.pop("journal")
     for name, value in parts.items():
         setattr(scheduler, name, value)
     clock = scheduler._clock
     scheduler._next = clock.end(scheduler._settled) if scheduler._settled < clock.points else clock.total_steps
-    for name in ("settings", "seed", "mode"):
-        now = save(scheduler)[name]
-        if saved[name] != now:
+    has = {"settings": scheduler.settings.to_dict(), "seed": scheduler.seed, "mode": scheduler.mode}
+    for name, now in has.items():
+        if saved.get(name) != now:
             scheduler._warn(
                 f"other {name}",
-                f"the state was saved with {name} {saved[name]!r}, this scheduler has {now!r}, which holds from here",
+                f"the state was saved with {name} {saved.get(name)!r}, this scheduler has {now!r}, which holds now",
             )
 
 
@@ -78,9 +80,11 @@ def _parts(scheduler: "Scheduler", saved: dict[str, Any]) -> dict[str, Any]:
         "_course": Course.from_dict(saved["course"]),
         "_curve": Curve(list(map(float, saved["curve"]["knots"])), list(map(float, saved["curve"]["lr"]))),
         "_history": History.from_dict(saved["history"]),
-        "decisions": [Decision.from_dict(one) for one in saved["decisions"]],
-        "warnings": [str(one) for one in saved["warnings"]],
-        "_warned": {str(one) for one in saved["warned"]},
+        "journal": (
+            [Decision.from_dict(one) for one in saved["decisions"]],
+            [str(one) for one in saved["warnings"]],
+            {str(one) for one in saved["warned"]},
+        ),
     }
 
 

@@ -1,0 +1,65 @@
+"""What `Scheduler(...)` is given, checked when it is built: each mistake is a `ValueError` with its cure.
+
+Comes in: arguments. Goes out: the same, checked. Nothing here runs once training has begun.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lodestar.runs.run import Direction
+from lodestar.scheduler.gate import Gate
+from lodestar.scheduler.inputs import number_of
+from lodestar.scheduler.settings import Settings, one_of, settings_of
+
+
+def checked_settings(preset: str, settings: Settings | None, changes: dict[str, Any]) -> Settings:
+    """The preset with single changes, or the settings as given."""
+    if settings is None:
+        return settings_of(preset, **changes)
+    if not isinstance(settings, Settings):
+        raise ValueError(f"settings must be a Settings, got {type(settings).__name__}. Fix: Settings(window=0.05)")
+    if changes:
+        raise ValueError(
+            f"give settings or single options, not both, got settings and {', '.join(changes)}. "
+            "Fix: put the options into the settings"
+        )
+    return settings
+
+
+def checked_seed(seed: int) -> int:
+    """A whole number from zero."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ValueError(f"seed must be a whole number >= 0, got {seed!r}. Fix: seed=0")
+    return int(seed)
+
+
+def check_direction(asked: str | None, has: Direction) -> None:
+    """The metric's direction, if stated, is the forecaster's."""
+    if asked is None:
+        return
+    one_of("direction", str(asked), ("max", "min"))
+    if str(asked) != str(has):
+        raise ValueError(
+            f"direction must be the forecaster's, {str(has)!r}, got {str(asked)!r}: it was fitted to a metric of the "
+            "other direction. Fix: report the metric it was fitted to, or fit on runs with yours"
+        )
+
+
+def check_base(base: Callable[[int], float] | None, mode: str, gate: Gate | None) -> None:
+    """The plain schedule is there where it is needed, and gives a rate."""
+    one_of("mode", mode, ("steer", "shadow"))
+    if gate is not None and not isinstance(gate, Gate):
+        raise ValueError(f"gate must be a Gate, got {gate!r}. Fix: gate=Gate(least=0.5)")
+    if base is None:
+        if mode == "shadow":
+            raise ValueError("base must be given in shadow mode, got None. Fix: base=lambda step: the lr you would use")
+        if gate is not None:
+            raise ValueError("base must be given with a gate, got None. Fix: base=lambda step: a plain schedule's lr")
+        return
+    if not callable(base):
+        raise ValueError(f"base must be a function of the step, got {base!r}. Fix: base=lambda step: 1e-3")
+    first = number_of(base(1))
+    if first is None or not np.isfinite(first) or first < 0:
+        raise ValueError(f"base(1) must be a learning rate >= 0, got {first!r}. Fix: base=lambda step: 1e-3")
