@@ -2,3 +2,11 @@
 
 from lodestar.testing.forecasters import random_forecaster as random_forecaster
 from lodestar.testing.forecasters import random_weights as random_weights
+
+
+def __getattr__(name: str):
+    if name == "AdapterContract":  # needs pytest, which a training job has not
+        from lodestar.testing.adapter_contract import AdapterContract
+
+        return AdapterContract
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,96 @@
+"""What an adapter is given, and what it asks of a scheduler.
+
+Comes in: a `Scheduler`, or a forecaster (object or file) with the length of the run and the scheduler's options. Goes
+out: something that steers. `Steering` is all that an adapter may ask; `Scheduler` and `Ranked` both answer it. This
+file knows no framework.
+"""
+
+import os
+from typing import Any, Protocol, TypeGuard
+
+from lodestar.forecaster import Forecaster
+from lodestar.scheduler import Plan, Scheduler
+
+
+class Steering(Protocol):
+    """What an adapter asks of a scheduler. Steps are optimiser updates, the first one is 1."""
+
+    @property
+    def total_steps(self) -> int:
+        """The planned length of the run."""
+        ...
+
+    def observe(self, step: int, *, loss: Any = None, metric: Any = None) -> None:
+        """Take in a value measured at `step`."""
+        ...
+
+    def lr_at(self, step: int) -> float:
+        """The rate to be used for update number `step`."""
+        ...
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything needed to go on, as plain data."""
+        ...
+
+    def load_state_dict(self, state: dict[str, Any], /) -> None:
+        """Go on from a saved state."""
+        ...
+
+    def extend(self, total_steps: int) -> None:
+        """Change the length of the run."""
+        ...
+
+    def plan(self) -> Plan:
+        """The rates from here on, as they stand now."""
+        ...
+
+    @property
+    def forecaster(self) -> Forecaster:
+        """The forecaster it steers by."""
+        ...
+
+
+Source = Steering | Forecaster | str | os.PathLike[str]
+
+
+def is_steering(source: object) -> TypeGuard[Steering]:
+    """Whether `source` steers already, rather than being a forecaster to build a scheduler on."""
+    return hasattr(source, "lr_at") and hasattr(source, "observe")
+
+
+def scheduler_of(source: Source, total_steps: int | None, options: dict[str, Any]) -> Steering:
+    """The scheduler that was given, or one built on the forecaster that was given."""
+    if is_steering(source):
+        if options or total_steps not in (None, source.total_steps):
+            given = sorted(options) + ([] if total_steps in (None, source.total_steps) else ["total_steps"])
+            raise ValueError(
+                f"a ready scheduler was given together with {', '.join(given)}, which would have no effect. "
+                "Fix: give these to the Scheduler, or pass the forecaster instead of a scheduler"
+            )
+        return source
+    if total_steps is None:
+        raise ValueError(
+            "total_steps must be given with a forecaster: the number of optimiser updates of the whole run "
+            "(epochs x batches in an epoch / accumulation), got None. Fix: pass total_steps=..."
+        )
+    if not isinstance(source, Forecaster | str | os.PathLike):
+        raise ValueError(
+            f"expected a Scheduler, a Forecaster or the path of a forecaster file, got {type(source).__name__}. "
+            "Fix: make a file with lodestar fit and pass its path"
+        )
+    return Scheduler(source, total_steps, **options)
+
+
+def decision_due(steering: Steering, step: int) -> bool:
+    """Whether asking for the rate of `step` closes a window: what is observed after that comes too late for it.
+
+    Also past the end of the run, where nothing should be asked unless the job really goes on.
+    """
+    if step > steering.total_steps:
+        return True
+    if not isinstance(steering, Scheduler):
+        return bool(getattr(steering, "due", lambda _: False)(step))
+    points = steering.forecaster.points
+    window = steering.settings.window_points(points)
+    ended, before = ((s * points // steering.total_steps) // window for s in (step - 1, step - 2))
+    return step > 1 and ended > before

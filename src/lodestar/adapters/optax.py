@@ -1,0 +1,118 @@
+"""Optax: the plan is part of the optimiser's state, so a new plan costs no new trace.
+
+Comes in: a forecaster and the length of the run. Goes out: a `StatefulSchedule` for `optax.inject_hyperparams`. The
+next stretch of the plan lies in the state as a table of fixed length; the compiled update reads it by step. Between
+updates, on the host, `steer` takes in what was measured and swaps the table when the plan has changed. This file knows
+nothing of the model; it reads a loss off the device only where you pass one.
+
+    schedule = LodestarSchedule("forecaster.safetensors", total_steps=1000)
+    optimizer = optax.inject_hyperparams(optax.adam)(learning_rate=schedule)
+    ...
+        params, opt_state, loss = train_step(params, opt_state, batch)      # compiled once
+        opt_state = schedule.steer(opt_state, step, loss=loss)              # step 1, 2, 3, ...
+"""
+
+from typing import Any, NamedTuple
+
+from lodestar._extras import need
+from lodestar.adapters._source import Source, Steering, scheduler_of
+
+need("optax", "optax")
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+
+
+class PlanState(NamedTuple):
+    """The plan from update number `start` on, and the number of updates `done`."""
+
+    done: jax.Array
+    start: jax.Array
+    lr: jax.Array
+
+
+class LodestarSchedule:
+    """An Optax `StatefulSchedule` whose plan lives in the optimiser's state. `options` are those of `Scheduler`.
+
+    `table` is how many steps of the plan the state holds: more than the updates between two calls of `steer`. Past its
+    end the last rate is held.
+    """
+
+    def __init__(self, source: Source, total_steps: int | None = None, *, table: int = 64, **options: Any):
+        if table < 1:
+            raise ValueError(f"table must be at least 1 step, got {table}. Fix: leave it at 64")
+        self.scheduler: Steering = scheduler_of(source, total_steps, options)
+        self._length = table
+        self._start = 1
+        self._held: list[float] = []  # the table as last handed out, so that an unchanged plan costs no transfer
+
+    def init(self) -> PlanState:
+        """The state before the first update (called by Optax)."""
+        self._fill(1)
+        return PlanState(jnp.zeros([], jnp.int32), jnp.ones([], jnp.int32), jnp.asarray(np.array(self._held)))
+
+    def update(self, state: PlanState, **extra_args: Any) -> PlanState:
+        """One update was made (called by Optax, traced)."""
+        return state._replace(done=state.done + 1)
+
+    def __call__(self, state: PlanState, **extra_args: Any) -> jax.Array:
+        """The rate of the update at hand (called by Optax, traced)."""
+        return state.lr[jnp.clip(state.done + 1 - state.start, 0, self._length - 1)]
+
+    def steer(self, opt_state: Any, step: int, *, loss: Any = None, metric: Any = None) -> Any:
+        """After update number `step` (0: before the first): report what was measured, get the state to go on with."""
+        if loss is not None or metric is not None:
+            self.scheduler.observe(max(step, 1), loss=loss, metric=metric)
+        coming = min(step + 1, self.scheduler.total_steps)
+        ahead = coming - self._start
+        if 0 <= ahead < len(self._held) and self._held[ahead] == self.scheduler.lr_at(coming):
+            return opt_state
+        self._fill(coming)
+        return jax.tree.map(
+            lambda part: self._replanned(part, step) if isinstance(part, PlanState) else part,
+            opt_state,
+            is_leaf=lambda part: isinstance(part, PlanState),
+        )
+
+    def extend(self, total_steps: int) -> None:
+        """Change the length of the run; the next `steer` brings the new plan."""
+        self.scheduler.extend(total_steps)
+        self._held = []
+
+    def state_dict(self) -> dict[str, Any]:
+        """Plain data, to be kept with the parameters and the optimiser's state of this step."""
+        return self.scheduler.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state. Call `steer(opt_state, step)` once before the next update."""
+        self.scheduler.load_state_dict(state)
+        self._held = []
+
+    def _fill(self, step: int) -> None:
+        self._start, first = step, self.scheduler.lr_at(step)
+        plan = self.scheduler.plan()  # after lr_at, which may have decided
+        self._held = [first, *(plan.lr_at(step + i) for i in range(1, self._length))]
+
+    def _replanned(self, old: PlanState, step: int) -> PlanState:
+        return PlanState(
+            done=_like(np.int32(step), old.done),
+            start=_like(np.int32(self._start), old.start),
+            lr=_like(np.array(self._held, old.lr.dtype), old.lr),
+        )
+
+
+def with_learning_rate(opt_state: Any, lr: float) -> Any:
+    """The state of `inject_hyperparams(...)(learning_rate=0.0)` with another rate; no new trace.
+
+    The simple way, for those who prefer to set the rate themselves: `with_learning_rate(opt_state,
+    scheduler.lr_at(step))`.
+    """
+    old = opt_state.hyperparams["learning_rate"]
+    new = _like(np.asarray(lr, old.dtype), old)
+    return opt_state._replace(hyperparams={**opt_state.hyperparams, "learning_rate": new})
+
+
+def _like(value: Any, old: jax.Array) -> jax.Array:
+    """`value` where `old` lies: another placement would compile the update again."""
+    return jax.device_put(value, old.sharding) if getattr(old, "committed", False) else jnp.asarray(value)

@@ -1,0 +1,155 @@
+"""Many ranks: losses and metrics are averaged over all ranks, rank 0 decides, its rates are broadcast.
+
+Comes in: one `Scheduler` on each rank, and a torch.distributed process group. Goes out: the same learning rate on every
+rank, to the last bit. Ranks talk once for each point of the forecaster's grid (a few hundred times in a run, two small
+messages), in the call of `lr_at` that first passes the point's last step; so every rank has to ask for the same steps
+in the same order, as data-parallel training does. A value that only some ranks report (validation on rank 0) is
+averaged over those. This file does not know optimisers.
+
+`LodestarLR` puts this around its scheduler by itself when torch.distributed runs with more than one rank.
+"""
+
+import math
+from typing import Any
+
+from lodestar._extras import need
+from lodestar.forecaster import Forecaster
+from lodestar.prepare.grid import last_step_of, point_of
+from lodestar.scheduler import Plan, Scheduler
+
+need("torch", "torch")
+
+import torch  # noqa: E402
+import torch.distributed as dist  # noqa: E402
+
+
+def many_ranks() -> bool:
+    """Whether this process is one of several in a running torch.distributed group."""
+    return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
+
+
+class Ranked:
+    """A scheduler shared by all ranks of a process group.
+
+    `every` is how many steps lie between two exchanges (default: one point of the grid). A checkpoint written by rank 0
+    alone and loaded everywhere resumes exactly where it falls on an exchange; within a stretch the other ranks' values
+    since the last exchange are not in it. With `every=1` each step is exact, at the price of two messages a step.
+    """
+
+    def __init__(self, scheduler: Scheduler, *, every: int | None = None, group: Any = None):
+        if every is not None and every < 1:
+            raise ValueError(f"every must be at least 1 step, got {every}. Fix: leave it out, or pass every=1")
+        self.scheduler = scheduler
+        self._every = every
+        self._group = group
+        self._rank = dist.get_rank(group)
+        self._start = 1  # the step of the first rate in the table
+        self._table: list[float] = []
+        self._pending = _nothing()
+
+    @property
+    def total_steps(self) -> int:
+        """The planned length of the run."""
+        return self.scheduler.total_steps
+
+    @property
+    def forecaster(self) -> Forecaster:
+        """The forecaster it steers by."""
+        return self.scheduler.forecaster
+
+    def observe(self, step: int, *, loss: Any = None, metric: Any = None) -> None:
+        """Keep this rank's value until the next exchange. Never raises."""
+        for name, value in (("loss", loss), ("metric", metric)):
+            number = _number(value)
+            if number is not None:
+                total, count = self._pending[name]
+                self._pending[name] = [total + number, count + 1.0]
+
+    def due(self, step: int) -> bool:
+        """Whether asking for the rate of `step` makes the ranks talk."""
+        return step >= self._start + len(self._table)
+
+    def lr_at(self, step: int) -> float:
+        """The rate of update number `step`; exchanges with the other ranks when the known stretch is over."""
+        step = max(int(step), 1)
+        if self.due(step):
+            self._exchange(step)
+        return self._table[max(step - self._start, 0)]
+
+    def extend(self, total_steps: int) -> None:
+        """Change the length of the run, on every rank; the next `lr_at` exchanges."""
+        self.scheduler.extend(total_steps)
+        self._table = []
+
+    def plan(self) -> Plan:
+        """The rates from here on, as rank 0 sees them (other ranks know the current stretch only)."""
+        return self.scheduler.plan()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Plain data. Rank 0's is the one to keep; loading it on every rank is right. Not a collective call."""
+        return {
+            "rank": self._rank,
+            "start": self._start,
+            "table": list(self._table),
+            "pending": {name: list(value) for name, value in self._pending.items()},
+            "scheduler": self.scheduler.state_dict(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state, rank 0's or this rank's own; also one saved by a job on a single rank."""
+        if "table" not in state:
+            state = {"rank": None, "start": 1, "table": [], "scheduler": state}
+        self.scheduler.load_state_dict(state["scheduler"])
+        self._start, self._table = int(state["start"]), list(state["table"])
+        mine = state["rank"] == self._rank
+        self._pending = {k: list(v) for k, v in state["pending"].items()} if mine else _nothing()
+
+    def _exchange(self, step: int) -> None:
+        """All ranks: sum what was seen; rank 0: decide; all: take the rates of the next stretch."""
+        seen = [*self._pending["loss"], *self._pending["metric"]]
+        sums = torch.tensor(seen, dtype=torch.float64, device=_device(self._group))
+        dist.all_reduce(sums, group=self._group)
+        rates = torch.zeros(self._stretch(step), dtype=torch.float64, device=sums.device)
+        if self._rank == 0:
+            self._take_in(step - 1, *sums.tolist())
+            rates += torch.tensor([self.scheduler.lr_at(step + i) for i in range(len(rates))], dtype=torch.float64)
+        dist.broadcast(rates, src=_first(self._group), group=self._group)
+        self._start, self._table, self._pending = step, rates.tolist(), _nothing()
+
+    def _take_in(self, step: int, loss: float, losses: float, metric: float, metrics: float) -> None:
+        if losses:
+            self.scheduler.observe(max(step, 1), loss=loss / losses)
+        if metrics:
+            self.scheduler.observe(max(step, 1), metric=metric / metrics)
+
+    def _stretch(self, step: int) -> int:
+        """How many steps from `step` on share one exchange: to the end of its point, where decisions fall."""
+        if self._every is not None:
+            return self._every - (step - 1) % self._every
+        total, points = self.total_steps, self.forecaster.points
+        last = int(last_step_of(int(point_of(step, total, points)), total, points))
+        return max(last - step + 1, 1)
+
+
+def _nothing() -> dict[str, list[float]]:
+    """Sum and count of each quantity: nothing seen."""
+    return {"loss": [0.0, 0.0], "metric": [0.0, 0.0]}
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return None if value is None else float(value.item() if hasattr(value, "item") else value)
+    except (TypeError, ValueError, RuntimeError):
+        return math.nan
+
+
+def _device(group: Any) -> torch.device:
+    """Where the group's messages have to lie: the CPU if it can, else this rank's accelerator."""
+    backend = str(dist.get_backend(group))
+    if "gloo" in backend or "mpi" in backend or not torch.cuda.is_available():
+        return torch.device("cpu")
+    return torch.device("cuda", torch.cuda.current_device())
+
+
+def _first(group: Any) -> int:
+    return 0 if group is None else dist.get_global_rank(group, 0)
