@@ -1,0 +1,184 @@
+"""The five steps one by one, by hand. Each error of the authors' research code is a test here."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.scheduler.live import points_near
+
+from lodestar.prepare.normaliser import Channel
+from lodestar.prepare.transform import Kind, Transform
+from lodestar.runs.run import Direction
+from lodestar.scheduler.accept import matches, tolerance_of
+from lodestar.scheduler.average import ahead, arithmetic, log
+from lodestar.scheduler.candidates import gather
+from lodestar.scheduler.encode import encode, live_piece
+from lodestar.scheduler.matching import highest_lr, nearest
+from lodestar.scheduler.perturb import perturb
+from lodestar.scheduler.score import consensus, each, future
+from lodestar.testing import random_forecaster
+
+PLAIN = Channel(Transform(Kind.IDENTITY))
+LOG = Channel(Transform(Kind.LOG))
+
+
+def decide(loss, lr, metric, current, tolerance, horizon, direction=Direction.MAX, best=3, nodes=2):
+    """Steps 3 to 5 of the paper on one member's hand-written samples."""
+    loss, lr, metric = (np.array([rows], dtype=float) for rows in (loss, lr, metric))
+    matched = highest_lr(matches(loss, current, tolerance), lr, 0, 0)
+    groups = each(future(metric, matched, horizon), direction)[:best]
+    pairs = [pair for group in groups for pair in group]
+    return [sample for _, sample in pairs], arithmetic(ahead(lr, pairs, matched, nodes), PLAIN) if pairs else None
+
+
+def test_a_rejection_before_an_acceptance_does_not_shift_the_winners():
+    winners, lr = decide(
+        loss=[[9, 9, 9], [9, 9, 9], [3, 2, 1], [3, 2, 1]],
+        lr=[[7, 7, 7], [8, 8, 8], [0.1, 0.2, 0.3], [0.3, 0.4, 0.5]],
+        metric=[[99, 99, 99], [98, 98, 98], [0.1, 0.2, 0.5], [0.1, 0.2, 0.6]],
+        current=2.0,
+        tolerance=0.5,
+        horizon=1,
+    )
+    assert winners == [3, 2]
+    assert lr == pytest.approx([0.3, 0.4])  # means of (0.4, 0.5) and (0.2, 0.3)
+
+
+def test_acceptance_is_two_sided():
+    found = matches(np.array([1.0, 1.9, 2.0, 2.1, 3.0]), 2.0, 0.5)
+    assert found.tolist() == [False, True, True, True, False]
+
+
+def test_acceptance_is_strict_and_refuses_what_is_not_finite():
+    assert matches(np.array([1.5, 2.5, np.nan, np.inf]), 2.0, 0.5).tolist() == [False] * 4
+
+
+def test_a_sample_that_does_better_than_the_live_run_is_not_accepted_for_that():
+    assert not matches(np.array([-5.0]), 2.0, 0.5).any()
+
+
+def test_the_last_sample_can_win():
+    winners, _ = decide([[2, 2]] * 5, [[1, 1]] * 5, [[0, 0.1 * i] for i in range(5)], 2.0, 0.1, 1)
+    assert winners == [4, 3, 2]
+
+
+def test_ties_go_to_the_lower_sample():
+    winners, _ = decide([[2, 2]] * 4, [[1, 1]] * 4, [[0, 5]] * 4, 2.0, 0.1, 1)
+    assert winners == [0, 1, 2]
+
+
+def test_fewer_than_three_accepted_are_averaged_as_they_are():
+    winners, lr = decide([[2, 2], [9, 9]], [[1, 3], [50, 50]], [[0, 1], [0, 9]], 2.0, 0.1, 1, nodes=1)
+    assert winners == [0]
+    assert lr == pytest.approx([3.0])
+
+
+def test_none_accepted_leaves_nothing_to_average():
+    assert decide([[9, 9]], [[1, 1]], [[1, 1]], 2.0, 0.1, 1) == ([], None)
+
+
+def test_a_metric_to_be_minimised_is_ranked_lowest_first():
+    winners, _ = decide([[2, 2]] * 4, [[1, 1]] * 4, [[0, 3], [0, 1], [0, 4], [0, 2]], 2.0, 0.1, 1, Direction.MIN)
+    assert winners == [1, 3, 0]
+
+
+def test_a_horizon_past_the_end_is_read_at_the_end():
+    metric = np.array([[[0.1, 0.2, 0.3]]])
+    assert future(metric, np.array([[1]]), 10)[0, 0] == 0.3
+
+
+def test_rates_past_the_end_hold_the_last_one():
+    lr = np.array([[[0.1, 0.2, 0.3]]])
+    assert ahead(lr, [(0, 0)], np.array([[1]]), 4).tolist() == [[0.2, 0.3, 0.3, 0.3]]
+
+
+def test_of_several_matching_times_the_highest_rate_wins_and_the_earliest_of_equals():
+    found = np.array([[[True, True, False, True], [True, True, True, True], [False] * 4]])
+    lr = np.array([[[1.0, 3.0, 9.0, 3.0], [0.0, 0.0, 0.0, 0.0], [1.0] * 4]])
+    assert highest_lr(found, lr, 0, 0).tolist() == [[1, 0, -1]]
+
+
+def test_the_nearest_matching_time_within_reach_is_taken():
+    found = np.array([[[True, False, False, True, False, True], [True, False, False, False, False, False]]])
+    assert nearest(found, np.ones((1, 2, 6)), 4, 2).tolist() == [[3, -1]]
+
+
+def test_the_tolerance_is_over_the_whole_window():
+    losses = np.array([4.0, 2.0, 2.0, 2.0, 2.0, 2.0])
+    assert tolerance_of(losses, 2.0) == pytest.approx(2 * np.std(losses))
+    assert tolerance_of(losses, 2.0) > 2 * np.std(losses[-3:])
+
+
+def test_the_tolerance_has_a_floor_on_the_training_losses_scale():
+    assert tolerance_of(np.array([2.0, 2.0]), 2.0) == 0.0
+    assert tolerance_of(np.array([2.0, 2.0]), 2.0, 0.05, LOG) == pytest.approx(2.0 * (math.exp(0.05) - 1))
+
+
+def test_the_first_sample_is_not_perturbed():
+    z0 = np.array([[1.0, -2.0]])
+    made = perturb(z0, 3, 0.15, np.ones((1, 2)), np.random.default_rng(0))
+    assert made[0, 0].tolist() == [1.0, -2.0]
+    assert not np.any(made[0, 1:] == z0[0])
+
+
+def test_noise_is_in_units_of_the_spread():
+    spread = np.array([[1e-3, 1e3]])
+    made = perturb(np.zeros((1, 2)), 4000, 0.15, spread, np.random.default_rng(0))[0, 1:]
+    np.testing.assert_allclose(made.std(axis=0), 0.15 * spread[0], rtol=0.05)
+
+
+def test_each_member_is_perturbed_on_its_own():
+    made = perturb(np.zeros((2, 3)), 2, 1.0, np.ones((2, 3)), np.random.default_rng(0))
+    assert not np.array_equal(made[0, 1], made[1, 1])
+
+
+def test_other_random_numbers_give_other_samples():
+    one, two = (perturb(np.zeros((1, 3)), 2, 1.0, np.ones((1, 3)), np.random.default_rng([0, w])) for w in (1, 2))
+    assert not np.array_equal(one, two)
+
+
+def test_library_runs_are_encoded_at_the_same_place_as_the_live_run():
+    forecaster = random_forecaster(seed=1, points=40)
+    live = live_piece(forecaster, points_near(forecaster, 0), 10, 14)
+    _, shelf = encode(forecaster, live, 2)
+    alone = forecaster.encode(forecaster.library.piece(1, 10, 14))
+    np.testing.assert_allclose(shelf[:, 1], alone[:, 0])
+
+
+def test_samples_are_shared_out_over_the_sources():
+    live, shelf, spread = np.zeros((1, 4)), np.ones((1, 3, 4)), np.ones((1, 4))
+    names = ("local", "library", "midpoint")
+    latents, labels = gather(names, 11, live, shelf, 0.0, spread, np.random.default_rng(0))
+    assert [labels.count(name) for name in names] == [4, 4, 3]
+    assert latents[0, :, 0].tolist() == [0.0] * 4 + [1.0] * 4 + [0.5] * 3
+
+
+def test_a_forecaster_without_library_runs_falls_back_on_noise():
+    live, shelf = np.zeros((1, 4)), np.ones((1, 0, 4))
+    latents, labels = gather(("local", "library"), 5, live, shelf, 1.0, np.ones((1, 4)), np.random.default_rng(0))
+    assert latents.shape == (1, 5, 4)
+    assert labels == ["local"] * 5
+
+
+def test_consensus_needs_half_of_the_members():
+    goals = np.array([[0.9, 0.5, 0.6], [np.nan, 0.5, np.nan], [np.nan, 0.5, 0.6]])
+    assert consensus(goals, Direction.MAX) == [[(0, 2), (2, 2)], [(0, 1), (1, 1), (2, 1)]]
+
+
+def test_consensus_marks_disagreement_down():
+    goals = np.array([[0.9, 0.6], [0.3, 0.6]])
+    assert consensus(goals, Direction.MAX)[0] == [(0, 1), (1, 1)]
+    assert consensus(goals, Direction.MIN)[0] == [(0, 1), (1, 1)]
+
+
+@given(st.lists(st.one_of(st.just(np.nan), st.floats(-1, 1)), min_size=1, max_size=8), st.sampled_from(list(Direction)))
+def test_with_one_member_consensus_and_each_agree(goals, direction):
+    array = np.array([goals])
+    assert consensus(array, direction) == each(array, direction)
+
+
+def test_the_log_mean_is_geometric():
+    assert log(np.array([[1e-4], [1e-2]]), LOG) == pytest.approx([1e-3])
+    assert arithmetic(np.array([[1e-4], [1e-2]]), LOG) == pytest.approx([5.05e-3])
