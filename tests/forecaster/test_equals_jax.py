@@ -1,0 +1,90 @@
+"""The NumPy runtime and the JAX model are one and the same function."""
+
+import functools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lodestar.forecaster import Architecture, Network
+from lodestar.forecaster.tokens import piece_tokens, running_totals
+from lodestar.latent import LatentODE
+from lodestar.latent.pieces import tokens_of
+from lodestar.latent.weights import from_weights, to_weights
+from lodestar.testing import random_weights
+
+TIMES = np.arange(1, 41) / 40
+
+
+def small(encoder, solver, width):
+    return Architecture(
+        encoder=encoder, solver=solver, latent=5, hidden=6, field_width=7, decoder_width=width, tokens=8, steps=6
+    )
+
+
+def both(shape, seed):
+    weights = random_weights(shape, 1, np.random.default_rng(seed), scale=2.0)
+    model = from_weights(LatentODE(shape, key=jax.random.key(0)), {k: v[0] for k, v in weights.items()})
+    return Network(shape, weights), model
+
+
+@functools.cache
+def compiled(encoder, solver, width):
+    """Compiled once for all examples."""
+
+    def run(model, tokens, valid):
+        z0 = jax.vmap(model.encode)(tokens, valid)
+        return z0, jax.vmap(lambda z: model.decode(z, TIMES))(z0)
+
+    return eqx.filter_jit(run)
+
+
+@pytest.mark.parametrize("encoder", ["gru", "ode-rnn"])
+@pytest.mark.parametrize("solver", ["rk4", "tsit5"])
+@pytest.mark.parametrize("width", [0, 9])
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**31))
+def test_runtime_equals_model_for_random_weights(encoder, solver, width, seed):
+    rng = np.random.default_rng(seed)
+    tokens = rng.normal(size=(3, 8, 7))
+    tokens[..., 0] = np.sort(rng.random((3, 8)), axis=1)
+    valid = rng.random((3, 8)) < 0.8
+    valid[:, 0] = True
+    with jax.enable_x64(True):
+        network, model = both(small(encoder, solver, width), seed)
+        z0, runs = compiled(encoder, solver, width)(model, jnp.asarray(tokens), jnp.asarray(valid))
+        assert runs.dtype == jnp.float64
+        np.testing.assert_allclose(network.encode(tokens, valid)[0], z0, atol=1e-9)
+        np.testing.assert_allclose(network.decode(np.asarray(z0)[None], TIMES)[0], runs, atol=1e-8)
+
+
+def test_in_single_precision_they_still_agree_to_a_millionth_of_the_scale():
+    network, model = both(small("gru", "rk4", 9), 3)
+    z0 = np.random.default_rng(0).normal(size=(4, 5)).astype(np.float32)
+    runs = jax.vmap(lambda z: model.decode(z, TIMES))(jnp.asarray(z0))
+    assert runs.dtype == jnp.float32
+    np.testing.assert_allclose(network.decode(z0[None].astype(np.float64), TIMES)[0], runs, atol=1e-5)
+
+
+def test_weights_go_there_and_back():
+    _, model = both(small("ode-rnn", "rk4", 0), 1)
+    again = from_weights(model, to_weights(model))
+    assert jax.tree.all(jax.tree.map(lambda a, b: bool(jnp.all(a == b)), to_weights(model), to_weights(again)))
+
+
+@given(seed=st.integers(0, 2**31), start=st.integers(0, 39), length=st.integers(1, 40))
+@settings(max_examples=40, deadline=None)
+def test_tokens_are_the_same_in_the_fit_and_in_the_runtime(seed, start, length):
+    length = min(length, 40 - start)
+    rng = np.random.default_rng(seed)
+    values, mask = rng.normal(size=(40, 3)), rng.random((40, 3)) < 0.7
+    with jax.enable_x64(True):
+        totals = jnp.asarray(running_totals(values, mask))
+        theirs, fine = tokens_of(totals, jnp.asarray(start), jnp.asarray(length), 8)
+        ours, valid = piece_tokens(values[start : start + length], mask[start : start + length], start, 40, 8)
+        np.testing.assert_array_equal(valid, fine)
+        np.testing.assert_allclose(ours[valid], np.asarray(theirs)[valid], atol=1e-12)

@@ -1,0 +1,127 @@
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from tests.curves import toy_run
+
+from lodestar._errors import ForecasterError
+from lodestar.forecaster import Bands, Piece
+from lodestar.forecaster.bands import LEVELS, SEEN, TARGETS
+from lodestar.forecaster.quality import relative_mse, spearman
+from lodestar.forecaster.tokens import piece_tokens
+from lodestar.runs import Series
+from lodestar.testing import random_forecaster
+
+
+def test_a_forecast_covers_the_whole_run_with_bands_around_it():
+    forecaster = random_forecaster(seed=0, points=100)
+    forecast = forecaster.forecast(forecaster.piece_of(toy_run("a"), 0.05))
+    assert len(forecast.times) == 100
+    assert forecast.seen == (0, 5)
+    for band in (forecast.loss, forecast.metric, forecast.lr):
+        assert np.all(band.lower <= band.centre + 1e-12)
+        assert np.all(band.centre <= band.upper + 1e-12)
+    assert forecast.steps(600)[-1] == 600
+    json.dumps(forecast.to_dict(), allow_nan=False)
+
+
+def test_bands_of_a_higher_level_are_wider():
+    forecaster = random_forecaster(seed=0)
+    piece = forecaster.piece_of(toy_run("a"), 0.2)
+    narrow, wide = (forecaster.forecast(piece, level).metric for level in (0.5, 0.95))
+    assert np.all(wide.upper - wide.lower > narrow.upper - narrow.lower)
+
+
+def test_bands_widen_where_members_disagree_more_than_usual():
+    shape = (len(LEVELS), len(SEEN), len(TARGETS), 3)
+    bands = Bands(np.full(shape, -1.0), np.full(shape, 1.0), np.full(shape[1:], 0.1))
+    times, centre = np.array([0.5, 1.0]), np.zeros((2, 3))
+    usual = bands.around(centre, np.full((2, 3), 0.1), 0.1, times, 0.8)
+    torn = bands.around(centre, np.full((2, 3), 0.3), 0.1, times, 0.8)
+    np.testing.assert_allclose(usual[1], 1.0)
+    np.testing.assert_allclose(torn[1], 3.0)
+
+
+def test_an_unknown_level_is_refused():
+    forecaster = random_forecaster(seed=0)
+    with pytest.raises(ValueError, match="level must be one of"):
+        forecaster.forecast(forecaster.piece_of(toy_run("a")), 0.77)
+
+
+def test_a_piece_of_nothing_is_an_error():
+    forecaster = random_forecaster(seed=0)
+    with pytest.raises(ForecasterError, match="log some steps first"):
+        forecaster.piece(Series.empty(), Series.empty(), Series.empty(), 100)
+
+
+def test_a_piece_knows_only_the_past():
+    """Changing what comes after the piece must not change the piece: smoothing is causal."""
+    forecaster = random_forecaster(seed=0, points=60)
+    run = toy_run("a")
+    values = run.loss.values.copy()
+    values[40:] = 50.0
+    other = run.replace(loss=Series(run.loss.steps, values))
+    one, two = (forecaster.piece_of(r, 0.5) for r in (run, other))
+    np.testing.assert_array_equal(one.values, two.values)
+
+
+def test_a_missing_metric_is_shown_to_the_encoder_as_missing():
+    forecaster = random_forecaster(seed=0, points=60)
+    piece = forecaster.piece(toy_run("a").loss, Series.empty(), toy_run("a").lr, 600)
+    tokens, _ = piece_tokens(piece.values, piece.mask, 0, 60, 10)
+    assert np.all(tokens[:, 5] == 0)
+    assert np.all(tokens[:, 4] == 1)
+    assert np.all(np.isfinite(forecaster.encode(piece)))
+
+
+def test_tokens_by_hand():
+    values = np.array([[1.0, 10.0, 5.0], [3.0, 99.0, 5.0], [5.0, 30.0, 7.0]])
+    mask = np.array([[True, True, True], [True, False, True], [True, True, True]])
+    tokens, valid = piece_tokens(values, mask, 4, 10, 2)
+    # bins [0, 1) and [1, 3): point 4 stands at 5/10; points 5 and 6 at 6/10 and 7/10
+    np.testing.assert_allclose(tokens[0], [0.5, 1.0, 10.0, 5.0, 1, 1, 1])
+    np.testing.assert_allclose(tokens[1], [0.65, 4.0, 30.0, 6.0, 1, 0.5, 1])
+    assert valid.all()
+
+
+def test_a_short_piece_leaves_bins_empty():
+    _, valid = piece_tokens(np.zeros((3, 3)), np.ones((3, 3), bool), 0, 100, 8)
+    assert valid.sum() == 3
+
+
+def test_a_piece_of_the_wrong_shape_is_refused():
+    with pytest.raises(ValueError, match="a piece needs values and mask"):
+        Piece(np.zeros((3, 2)), np.ones((3, 2), bool), 0)
+
+
+def test_relative_mse_by_hand():
+    truth = np.array([[[2.0, 1.0, 0.0], [4.0, 1.0, 0.0]]])
+    forecast = np.array([[[3.0, 1.0, 1.0], [4.0, 3.0, 1.0]]])
+    mask = np.array([[[True, True, True], [True, False, True]]])
+    found = relative_mse(forecast, truth, mask)
+    assert found[0, 0] == pytest.approx(1 / 20)
+    assert found[0, 1] == 0.0
+    assert np.isnan(found[0, 2])
+
+
+def test_spearman_by_hand_with_ties():
+    assert spearman(np.array([1.0, 2, 3, 4]), np.array([10.0, 20, 30, 25])) == pytest.approx(0.8)
+    assert spearman(np.array([1.0, 1, 2]), np.array([1.0, 1, 2])) == pytest.approx(1.0)
+    assert np.isnan(spearman(np.array([1.0, 1, 1]), np.array([1.0, 2, 3])))
+
+
+def test_a_live_job_imports_neither_jax_nor_anything_else_heavy(tmp_path):
+    path = tmp_path / "f.lodestar"
+    random_forecaster(seed=0).save(path)
+    code = (
+        "import sys, lodestar\n"
+        f"forecaster = lodestar.load({str(path)!r})\n"
+        "forecaster.forecast(forecaster.library.piece(0, 0, 10))\n"
+        "heavy = ['jax', 'equinox', 'diffrax', 'optax', 'pyarrow', 'pydantic', 'torch', 'matplotlib', 'typer']\n"
+        "heavy += ['rich', 'lodestar.latent', 'lodestar.cli', 'lodestar.evaluate']\n"
+        "print([name for name in heavy if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
