@@ -33,8 +33,8 @@ def _walk(command: Any, name: str, parent: Any) -> Iterator[tuple[str, Any, str]
     )
     context.help_option_names = ["-h", "--help"]
     yield name, command, "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
-    for child in getattr(command, "commands", {}).values():
-        yield from _walk(child, f"{name} {child.name}", context)
+    for child in command.list_commands(context) if hasattr(command, "commands") else ():
+        yield from _walk(command.commands[child], f"{name} {child}", context)
 
 
 def main() -> None:

@@ -42,8 +42,8 @@ class Entry:
 
 
 def segment_name(stamp: int, token: str, data: bytes | memoryview) -> str:
-    """A name no other segment has, which sorts by time and carries the checksum of the content."""
-    return f"runs-{stamp:020d}-{token}-{zlib.crc32(data):08x}.parquet"
+    """A name no other segment has, which sorts by time and carries checksums of the footer and of the whole."""
+    return f"runs-{stamp:020d}-{token}-{zlib.crc32(segment.footer(data)):08x}-{zlib.crc32(data):08x}.parquet"
 
 
 class Catalog:
@@ -112,15 +112,16 @@ class Catalog:
     def _rows(self, name: str) -> tuple[segment.Row, ...] | Damage:
         if name not in self._known:
             try:
-                return tuple(segment.decode_small(self.folder / name))
+                with (self.folder / name).open("rb") as file:
+                    _check(name, 3, segment.footer_of(file))
+                    return tuple(segment.decode_listing(file))
             except segment.Damaged as error:
                 return Damage(self.folder / name, str(error))
         return self._known[name]
 
     def _bytes(self, name: str) -> bytes:
         data = (self.folder / name).read_bytes()
-        if f"{zlib.crc32(data):08x}" != name.removesuffix(".parquet").split("-")[-1]:
-            raise segment.Damaged("its content does not match the checksum in its name")
+        _check(name, 4, data)
         return data
 
     def _damaged(self) -> tuple[Damage, ...]:
@@ -135,6 +136,12 @@ class Catalog:
         if not skip_damaged:
             raise StoreError(text)
         log.warning("%s", text)
+
+
+def _check(name: str, part: int, data: bytes) -> None:
+    """Compare with the checksum that is that `part` of the name."""
+    if [f"{zlib.crc32(data):08x}"] != name.removesuffix(".parquet").split("-")[part : part + 1]:
+        raise segment.Damaged("its content does not match the checksum in its name")
 
 
 def _by_file(index: dict[str, Entry]) -> list[tuple[str, list[str]]]:

@@ -1,15 +1,16 @@
-"""One file of the store: some runs as one Parquet table, a row a run, curves as lists, the small columns first.
+"""One file of the store: some runs as one Parquet table, a row a run, curves as lists; a listing in its footer.
 
-Comes in: `Run`s and the names of removed ones. Goes out: bytes, and back again, exactly (NaN and inf included). A
-listing reads the small columns only. Pages carry checksums; the format's version is in the file's metadata; facts are
-JSON. Knows nothing of folders, locks or which segment is newest: each row carries the time it was written.
+Comes in: `Run`s and the names of removed ones. Goes out: bytes, and back again, exactly (NaN and inf included). What a
+listing shows stands as JSON in the file's metadata, beside the format's version, so that listing reads the footer only.
+Knows nothing of folders, locks or which segment is newest: each row carries the time it was written.
 """
 
+import contextlib
 import dataclasses
+import io
 import json
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import IO, Any
 
 import numpy as np
 
@@ -20,10 +21,7 @@ from lodestar.runs.summary import RunSummary
 
 VERSION = 1
 CURVES = ("loss", "metric", "lr")
-SMALL = (
-    *("name", "written", "removed", "status", "direction", "metric_name", "total_steps", "last_step"),
-    *("loss_points", "metric_points", "lr_points", "final_metric", "peak_lr", "facts", "notes"),
-)
+SMALL = ("direction", "status", "total_steps", "last_step", "metric_name", "final_metric", "peak_lr", "notes")
 
 
 class Damaged(Exception):
@@ -42,49 +40,71 @@ class Row:
 def encode(runs: Sequence[Run], written: Mapping[str, int]) -> memoryview:
     """Parquet bytes: `runs` with the times they were written, and a removal for every other name in `written`."""
     pa, pq = need("pyarrow", "cli"), need("pyarrow.parquet", "cli")
-    rows = [_small(run, written[run.name]) for run in runs]
+    rows = [_listed(run, written[run.name]) for run in runs]
     removed = written.keys() - {run.name for run in runs}
     rows += [{"name": _text(name), "written": written[name], "removed": True} for name in sorted(removed)]
-    arrays = [pa.array([row.get(key) for row in rows], type=kind) for key, kind in _small_types(pa).items()]
-    names = list(SMALL)
+    columns = {"name": pa.array([run.name for run in runs], type=pa.string())}
     for curve in CURVES:
-        series: list[Series] = [getattr(run, curve) for run in runs] + [Series.empty()] * len(removed)
-        arrays += [_lists(pa, [s.steps for s in series], np.int64), _lists(pa, [s.values for s in series], np.float64)]
-        names += [f"{curve}_steps", curve]
-    table = pa.table(arrays, names=names).replace_schema_metadata({"lodestar.store": str(VERSION)})
+        columns[f"{curve}_steps"] = _lists(pa, [getattr(run, curve).steps for run in runs], np.int64)
+        columns[curve] = _lists(pa, [getattr(run, curve).values for run in runs], np.float64)
+    told = {"lodestar.store": str(VERSION), "lodestar.rows": json.dumps(rows, default=lambda value: value.item())}
     sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, row_group_size=max(len(rows), 1), **_encoding())
+    table = pa.table(columns)
+    with pq.ParquetWriter(sink, table.schema, **_encoding()) as writer:
+        writer.write_table(table, row_group_size=max(len(runs), 1))
+        writer.add_key_value_metadata(told)
     return memoryview(sink.getvalue())
 
 
-def decode_small(source: Any) -> list[Row]:
-    """The rows of a segment (a path or a buffer) without their curves."""
-    table = _read(source, list(SMALL))
-    return [Row(row["name"], row["written"], None if row["removed"] else _summary(row)) for row in table.to_pylist()]
+def decode_listing(source: IO[bytes]) -> list[Row]:
+    """The rows of a segment without their curves, from its footer."""
+    with _damage_told(), need("pyarrow.parquet", "cli").ParquetFile(source) as file:
+        return [Row(row["name"], row["written"], _summary(row)) for row in _rows(file)]
 
 
-def decode(data: bytes, keep: Iterable[str]) -> list[Run]:
+def footer(data: bytes | memoryview) -> bytes:
+    """The end of a segment that tells how to read the rest: Parquet's own footer, with its length and mark."""
+    size = int.from_bytes(data[-8:-4], "little") + 8
+    return bytes(data[-size:])
+
+
+def footer_of(file: IO[bytes]) -> bytes:
+    """The same of an open file, reading no more than that."""
+    end = file.seek(0, io.SEEK_END)
+    file.seek(max(end - 8, 0))
+    size = int.from_bytes(file.read(8)[:4], "little") + 8
+    file.seek(max(end - size, 0))
+    return file.read(size)
+
+
+def decode(data: bytes, keep: Iterable[str]) -> Iterator[Run]:
     """The runs called one of `keep`, whole, in the segment's order."""
     wanted = set(keep)
-    table = _read(need("pyarrow", "cli").BufferReader(data), None)
-    small = table.select(list(SMALL)).to_pylist()
-    picked = [i for i, row in enumerate(small) if row["name"] in wanted and not row["removed"]]
-    columns = {key: table.column(key).combine_chunks() for curve in CURVES for key in (f"{curve}_steps", curve)}
-    return [_run(_summary(small[i]), {key: column[i].values for key, column in columns.items()}) for i in picked]
+    with _damage_told(), need("pyarrow.parquet", "cli").ParquetFile(io.BytesIO(data)) as file:
+        rows = _rows(file)
+        table = file.read(use_threads=False)
+        columns = {key: table.column(key).combine_chunks() for curve in CURVES for key in (f"{curve}_steps", curve)}
+    for number, row in enumerate(rows):
+        summary = _summary(row)
+        if row["name"] in wanted and summary is not None:
+            yield _run(summary, {key: column[number].values for key, column in columns.items()})
 
 
-def _read(source: Any, columns: list[str] | None) -> Any:
-    pa, pq = need("pyarrow", "cli"), need("pyarrow.parquet", "cli")
+@contextlib.contextmanager
+def _damage_told() -> Iterator[None]:
+    arrow = need("pyarrow", "cli").ArrowException
     try:
-        with pq.ParquetFile(source, page_checksum_verification=True) as file:
-            check_version((file.metadata.metadata or {}).get(b"lodestar.store"))
-            table = file.read(columns=columns, use_threads=False)
-            table.validate(full=True)
-            return table
+        yield
     except FileNotFoundError:
         raise
-    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, KeyError) as error:
+    except (arrow, OSError, EOFError, ValueError, KeyError, TypeError) as error:
         raise Damaged(str(error).splitlines()[0].rstrip(".") or type(error).__name__) from error
+
+
+def _rows(file: Any) -> list[dict[str, Any]]:
+    told = file.metadata.metadata or {}
+    check_version(told.get(b"lodestar.store"))
+    return json.loads(told[b"lodestar.rows"])
 
 
 def check_version(text: bytes | None) -> None:
@@ -100,38 +120,32 @@ def check_version(text: bytes | None) -> None:
         )
 
 
-def _small(run: Run, written: int) -> dict[str, object]:
-    row = {key: getattr(run, key) for key in ("total_steps", "last_step", "final_metric", "peak_lr")}
-    for curve in CURVES:
-        row[f"{curve}_points"] = len(getattr(run, curve))
-    return row | {
-        "name": _text(run.name),
-        "written": written,
-        "removed": False,
-        "status": str(run.status),
-        "direction": str(run.direction),
-        "metric_name": _text(run.metric_name),
-        "facts": _facts_text(run),
-        "notes": [_text(note) for note in run.notes],
-    }
+def _listed(run: Run, written: int) -> dict[str, object]:
+    row = {key: getattr(run, key) for key in SMALL} | {"name": _text(run.name), "written": written}
+    for text in (run.metric_name, *run.notes):
+        _text(text)
+    return row | {"points": [len(getattr(run, curve)) for curve in CURVES], "facts": _facts(run)}
 
 
-def _summary(row: dict[str, Any]) -> RunSummary:
-    try:
-        stated = json.loads(row["facts"])
-        kept = {"name", "metric_name", "total_steps", "last_step", "metric_points", "lr_points"}
-        return RunSummary(
-            **{key: row[key] for key in kept},
-            status=Status(row["status"]),
-            direction=Direction(row["direction"]),
-            points=row["loss_points"],
-            final_metric=math.nan if row["final_metric"] is None else row["final_metric"],
-            peak_lr=math.nan if row["peak_lr"] is None else row["peak_lr"],
-            facts=Facts(**stated),
-            notes=tuple(row["notes"]),
-        )
-    except (TypeError, ValueError) as error:
-        raise Damaged(f"the row of run {row.get('name')!r} makes no sense ({error})") from error
+def _summary(row: dict[str, Any]) -> RunSummary | None:
+    if row.get("removed"):
+        return None
+    points, metric_points, lr_points = row["points"]
+    return RunSummary(
+        name=row["name"],
+        status=Status(row["status"]),
+        direction=Direction(row["direction"]),
+        metric_name=row["metric_name"],
+        total_steps=row["total_steps"],
+        last_step=row["last_step"],
+        points=points,
+        metric_points=metric_points,
+        lr_points=lr_points,
+        final_metric=row["final_metric"],
+        peak_lr=row["peak_lr"],
+        facts=Facts(**row["facts"]),
+        notes=tuple(row["notes"]),
+    )
 
 
 def _run(summary: RunSummary, curves: dict[str, Any]) -> Run:
@@ -151,7 +165,7 @@ def _run(summary: RunSummary, curves: dict[str, Any]) -> Run:
     )
 
 
-def _facts_text(run: Run) -> str:
+def _facts(run: Run) -> dict[str, Any]:
     facts = {field.name: getattr(run.facts, field.name) for field in dataclasses.fields(Facts)}
     facts["extra"] = dict(facts["extra"])
     for key, value in [*facts.items(), *facts["extra"].items()]:
@@ -160,7 +174,7 @@ def _facts_text(run: Run) -> str:
                 f"run {run.name!r}, fact {key!r}: must be a text, a number or true/false, got {type(value).__name__}. "
                 "Fix: turn it into text, or leave it out of Facts.extra"
             )
-    return json.dumps(facts, default=lambda value: value.item())
+    return facts
 
 
 def _text(text: str) -> str:
@@ -177,20 +191,13 @@ def _lists(pa: Any, parts: list[Any], dtype: type) -> Any:
     return pa.LargeListArray.from_arrays(ends, pa.array(flat))
 
 
-def _small_types(pa: Any) -> dict[str, Any]:
-    kinds = {"written": pa.int64(), "removed": pa.bool_(), "final_metric": pa.float64(), "peak_lr": pa.float64()}
-    kinds |= {key: pa.int64() for key in SMALL if key.endswith(("_steps", "_step", "_points"))}
-    kinds["notes"] = pa.list_(pa.string())
-    return {key: kinds.get(key, pa.string()) for key in SMALL}
-
-
 def _encoding() -> dict[str, Any]:
     """Steps grow evenly, so their differences pack to almost nothing; floats compress by byte."""
     return {
         "compression": "zstd",
         "use_dictionary": False,
         "write_statistics": False,
-        "write_page_checksum": True,
+        "store_schema": False,
         "column_encoding": {f"{c}_steps.list.element": "DELTA_BINARY_PACKED" for c in CURVES}
         | {f"{c}.list.element": "BYTE_STREAM_SPLIT" for c in CURVES},
     }

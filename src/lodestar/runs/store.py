@@ -24,7 +24,7 @@ from lodestar.runs.summary import RunSummary
 
 HEADER = "store.json"
 BATCH_RUNS = 512
-BATCH_VALUES = 1_000_000  # 16 MB: a segment's curves in memory, and so the memory that streaming takes
+BATCH_VALUES = 600_000  # 10 MB: a segment's curves in memory, and so the memory that streaming takes
 _ABANDONED_SECONDS = 24 * 3600.0
 
 
