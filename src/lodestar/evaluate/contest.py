@@ -1,0 +1,66 @@
+"""The contest: our forecaster and the simple ones, asked the same question, each answer computed once.
+
+Comes in: a trial and the past runs. Goes out: by name and fraction seen, every tested run's forecast in the user's
+units. No simple forecaster sees more past than ours did: for a run held out by a member, the past is without all runs
+which that member held out; for new runs, without the runs under test (with `which="all"`: without the run itself).
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lodestar.evaluate.evaluation import OURS
+from lodestar.evaluate.simple import SIMPLE, AbstractSimple
+from lodestar.evaluate.trial import Seen, Trial
+from lodestar.prepare.dataset import prepare
+from lodestar.runs.run import Run
+
+
+class Contest:
+    """Forecasts by name and fraction; kept, since several figures ask for the same ones."""
+
+    def __init__(self, trial: Trial, against: Iterable[Run] | None = None):
+        self.trial = trial
+        self.past = None if against is None else prepare(against, recipe=trial.forecaster.recipe)
+        self._simple = {kind.name: self._fitted(kind) for kind in SIMPLE if self.past or not kind.needs_past}
+        self._kept: dict[tuple[str, float], NDArray[np.float64]] = {}
+        self._seen: dict[float, Seen] = {}
+
+    @property
+    def past_runs(self) -> int:
+        """How many past runs a rival may look at, at most."""
+        past = () if self.past is None else self.past.names
+        return max(sum(name not in names for name in past) for names in set(self.trial.hidden))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Ours first."""
+        return (OURS, *self._simple)
+
+    def seen(self, fraction: float) -> Seen:
+        """Our forecast in model units, with the members' disagreement."""
+        if fraction not in self._seen:
+            self._seen[fraction] = self.trial.forecast(fraction)
+        return self._seen[fraction]
+
+    def forecast(self, name: str, fraction: float) -> NDArray[np.float64]:
+        """Every tested run as that forecaster sees it: (runs, points, 3), user's units."""
+        key = (name, fraction)
+        if key not in self._kept:
+            self._kept[key] = self._ours(fraction) if name == OURS else self._theirs(name, fraction)
+        return self._kept[key]
+
+    def _ours(self, fraction: float) -> NDArray[np.float64]:
+        return self.trial.natural(self.seen(fraction).centre)
+
+    def _theirs(self, name: str, fraction: float) -> NDArray[np.float64]:
+        rivals = self._simple[name]
+        pieces = self.trial.pieces(fraction)
+        return np.stack([rival.forecast(piece) for rival, piece in zip(rivals, pieces, strict=True)])
+
+    def _fitted(self, kind: type[AbstractSimple]) -> list[AbstractSimple]:
+        """One for each tested run; runs with the same past share it."""
+        recipe, hidden = self.trial.data.recipe, self.trial.hidden
+        made = {names: kind.fit(recipe, self.past, names) for names in dict.fromkeys(hidden)}
+        return [made[names] for names in hidden]

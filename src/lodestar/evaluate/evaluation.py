@@ -1,0 +1,229 @@
+"""What an evaluation found: plain data, every figure of the paper's appendix on forecasts. Draws nothing.
+
+Comes in: numbers from the other files here. Goes out: frozen dataclasses, and the same as versioned JSON. `report`
+draws it, `cli` tabulates it; both read nothing else.
+"""
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lodestar.runs import _disk
+
+FORMAT = "lodestar-evaluation"
+VERSION = 1
+OURS = "latent ODE"
+
+Scope = Literal["whole run", "still to come"]
+Truth = Literal["smoothed", "raw"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Spread:
+    """Mean and standard deviation of a figure over the runs that have it. NaN where none has."""
+
+    mean: float
+    std: float
+    runs: int
+
+    @classmethod
+    def of(cls, values: NDArray) -> "Spread":
+        """Over an array with one value a run; NaN means the run has none."""
+        fine = values[np.isfinite(values)]
+        if len(fine) == 0:
+            return cls(math.nan, math.nan, 0)
+        return cls(float(fine.mean()), float(fine.std()), len(fine))
+
+
+@dataclasses.dataclass(frozen=True)
+class ByChannel:
+    """The same figure for each of the three quantities."""
+
+    loss: Spread
+    metric: Spread
+    lr: Spread
+
+    @classmethod
+    def of(cls, values: NDArray) -> "ByChannel":
+        """From (runs, 3)."""
+        return cls(*(Spread.of(values[:, channel]) for channel in range(3)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Accuracy:
+    """Relative MSE of one forecaster after a fraction of each run was seen: a cell of the paper's table A1."""
+
+    forecaster: str
+    seen: float
+    scope: Scope
+    truth: Truth
+    error: ByChannel
+
+
+@dataclasses.dataclass(frozen=True)
+class Ablation:
+    """Relative MSE (whole run) against the fraction seen, for one forecaster and one way to solve its ODE."""
+
+    forecaster: str
+    solver: str
+    tolerance: float | None
+    seen: tuple[float, ...]
+    error: tuple[ByChannel, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Trajectory:
+    """Kept solver steps of one run: where each starts (fraction of the run), its size, evaluations when it ends."""
+
+    run: str
+    start: tuple[float, ...]
+    size: tuple[float, ...]
+    evaluations: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Stiffness:
+    """How hard the latent ODE is to solve (the paper's stiffness figure)."""
+
+    tolerance: float
+    seen: float
+    evaluations: Spread
+    rejected: float  # share of the attempted steps that were thrown away
+    own_solver: str
+    own_evaluations: int | None  # what the forecaster's own fixed-step solver takes; None: it is adaptive
+    trajectories: tuple[Trajectory, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Drawn:
+    """One forecast of one run in the user's units, with its band; lists of a value a point, by channel."""
+
+    seen: float
+    level: float
+    centre: dict[str, list[float]]
+    lower: dict[str, list[float]]
+    upper: dict[str, list[float]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Example:
+    """A run beside its forecasts (the paper's true-against-forecast figure). NaN where nothing was logged."""
+
+    run: str
+    why: str
+    error: ByChannel
+    steps: list[int]
+    raw: dict[str, list[float]]
+    smoothed: dict[str, list[float]]
+    forecasts: tuple[Drawn, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Ranking:
+    """Spearman correlation of forecast and true final metric, over the tested runs."""
+
+    forecaster: str
+    seen: float
+    spearman: float
+    spearman_raw: float  # against the last value as logged, which holds the noise of one measurement
+    rmse: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Finals:
+    """Forecast and true final metric of each run, for a scatter plot."""
+
+    seen: float
+    level: float
+    runs: tuple[str, ...]
+    forecast: list[float]
+    lower: list[float]
+    upper: list[float]
+    true: list[float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Selection:
+    """The run a forecaster would pick as the best from its beginning alone, and how it really ended."""
+
+    forecaster: str
+    seen: float
+    picked: str
+    rank: int  # 1: it was the best
+    runs: int
+    final: float
+    best: str
+    best_final: float
+    recipe_rank: int  # rank of its schedule and rate, by the mean final metric of their runs
+    recipes: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Coverage:
+    """Share of what was still to come that lay inside the band meant to hold `level` of it."""
+
+    level: float
+    seen: float
+    loss: float
+    metric: float
+    lr: float
+    final_metric: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    """Everything `evaluate` found. `notes` are sentences a reader must know to judge the figures."""
+
+    model: dict[str, Any]
+    metric_name: str
+    direction: str
+    runs: tuple[str, ...]
+    aside: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    past_runs: int
+    accuracy: tuple[Accuracy, ...]
+    ablation: tuple[Ablation, ...]
+    stiffness: Stiffness
+    examples: tuple[Example, ...]
+    ranking: tuple[Ranking, ...]
+    finals: tuple[Finals, ...]
+    selection: tuple[Selection, ...]
+    coverage: tuple[Coverage, ...]
+
+    @property
+    def forecasters(self) -> tuple[str, ...]:
+        """Ours first, then the simple ones."""
+        return tuple(dict.fromkeys(row.forecaster for row in self.accuracy))
+
+    def error(self, forecaster: str, seen: float, scope: Scope = "whole run", truth: Truth = "smoothed") -> ByChannel:
+        """One cell of the accuracy table."""
+        for row in self.accuracy:
+            if (row.forecaster, row.seen, row.scope, row.truth) == (forecaster, seen, scope, truth):
+                return row.error
+        raise KeyError(f"no accuracy of {forecaster!r} at {seen} ({scope}, {truth})")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: NaN becomes None."""
+        return {"format": FORMAT, "version": VERSION, **plain(dataclasses.asdict(self))}
+
+    def to_json(self) -> str:
+        """The whole evaluation as one JSON document."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    def save(self, path: str | Path) -> None:
+        """Write the JSON, whole or not at all."""
+        _disk.write_whole(Path(path), self.to_json().encode())
+
+
+def plain(data: Any) -> Any:
+    """Tuples as lists, NaN and inf (which JSON lacks) as None."""
+    if isinstance(data, dict):
+        return {str(key): plain(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [plain(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data

@@ -1,0 +1,56 @@
+"""A few runs drawn beside their forecasts: the median, the best and the worst (the paper's figure of trajectories).
+
+Comes in: a contest. Goes out: curves in the user's units as plain lists. Runs are ordered by the geometric mean of the
+three relative errors at the first fraction, so that no one quantity decides.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lodestar.evaluate.accuracy import errors
+from lodestar.evaluate.contest import Contest
+from lodestar.evaluate.evaluation import OURS, ByChannel, Drawn, Example
+from lodestar.evaluate.ranking import BAND
+from lodestar.evaluate.trial import Trial
+from lodestar.prepare.normaliser import CHANNELS
+
+
+def examples(contest: Contest, fractions: Sequence[float]) -> tuple[Example, ...]:
+    """Median, best and worst run; fewer where there are fewer runs."""
+    found = errors(contest.trial, contest.forecast(OURS, fractions[0]))
+    score = np.nanmean(np.log(np.maximum(found, 1e-12)), axis=1)
+    order = np.argsort(np.where(np.isnan(score), np.inf, score), kind="stable")
+    places = {"median": order[len(order) // 2], "best": order[0], "worst": order[-1]}
+    chosen: dict[int, str] = {}
+    for why, run in places.items():
+        chosen.setdefault(int(run), why)
+    return tuple(_example(contest, run, why, found[run], fractions) for run, why in chosen.items())
+
+
+def _example(contest: Contest, run: int, why: str, error: NDArray, fractions: Sequence[float]) -> Example:
+    trial = contest.trial
+    total = int(trial.data.total_steps[run])
+    mask = trial.data.mask[run]
+    return Example(
+        run=trial.data.names[run],
+        why=why,
+        error=ByChannel.of(error[None]),
+        steps=np.round(trial.forecaster.times * total).astype(int).tolist(),
+        raw=_lists(np.where(mask, trial.raw[run], np.nan)),
+        smoothed=_lists(np.where(mask, trial.natural(trial.data.values[run]), np.nan)),
+        forecasts=tuple(_drawn(contest, trial, run, seen) for seen in fractions),
+    )
+
+
+def _drawn(contest: Contest, trial: Trial, run: int, seen: float) -> Drawn:
+    made = contest.seen(seen)
+    bands = trial.forecaster.bands
+    lower, upper = bands.around(made.centre[run], made.disagreement[run], seen, trial.forecaster.times, BAND)
+    centre, lower, upper = (_lists(trial.natural(part)) for part in (made.centre[run], lower, upper))
+    return Drawn(made.stop / trial.data.recipe.points, BAND, centre, lower, upper)
+
+
+def _lists(values: NDArray[np.float64]) -> dict[str, list[float]]:
+    return {name: values[:, channel].tolist() for channel, name in enumerate(CHANNELS)}

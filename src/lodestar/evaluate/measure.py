@@ -1,0 +1,112 @@
+"""`evaluate`: every figure on forecasts, on runs the forecaster never learned from.
+
+Comes in: a forecaster and runs. Goes out: an `Evaluation`, plain data. Needs no JAX, draws nothing, writes nothing.
+"""
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lodestar.evaluate.accuracy import ablation, accuracy, fractions_of
+from lodestar.evaluate.contest import Contest
+from lodestar.evaluate.coverage import coverage
+from lodestar.evaluate.evaluation import Evaluation
+from lodestar.evaluate.examples import examples
+from lodestar.evaluate.ranking import finals, ranking, selection
+from lodestar.evaluate.stiffness import stiffness
+from lodestar.evaluate.trial import Trial, Which, make_trial
+from lodestar.forecaster.forecaster import Forecaster
+from lodestar.runs.run import Run
+
+TOLERANCES = (1e-4, 1e-5, 1e-6)
+Tick = Callable[[int, int], None]  # done, of
+
+
+def evaluate(
+    forecaster: Forecaster,
+    runs: Iterable[Run],
+    *,
+    fractions: Sequence[float] = (0.05, 0.5),
+    against: Iterable[Run] | None = None,
+    which: Which = "unseen",
+    first_epoch: float | None = None,
+    tolerances: Sequence[float] = TOLERANCES,
+    most: int = 200,
+    on_progress: Tick | None = None,
+) -> Evaluation:
+    """Test a forecaster on runs: those the fit held out, or, if none of these were, all of them as new ones.
+
+    `against`: the runs the fit used, for the nearest past run to choose from. `which="all"` tests every run given.
+    `first_epoch`: how much of a run the selection test sees (default: one epoch where the runs state their `epochs`,
+    else 1/60). `most`: no more runs than this are tested.
+    """
+    _check(fractions, first_epoch, most)
+    trial = make_trial(forecaster, runs, which, most)
+    contest = Contest(trial, against)
+    seen = fractions_of(trial.data.recipe.points)
+    count = itertools.count(1)
+    total = len(seen) * (len(tolerances) + len(contest.names)) + 6
+
+    def tick() -> None:
+        if on_progress:
+            on_progress(next(count), total)
+
+    def done(part: Any) -> Any:
+        tick()
+        return part
+
+    return Evaluation(
+        model=_model(forecaster),
+        metric_name=trial.data.metric_name,
+        direction=str(forecaster.direction),
+        runs=trial.data.names,
+        aside=trial.data.aside,
+        notes=_notes(trial, contest),
+        past_runs=contest.past_runs,
+        ablation=ablation(contest, tolerances, seen, tick),
+        accuracy=done(accuracy(contest, fractions)),
+        stiffness=done(stiffness(trial, fractions[0])),
+        examples=done(examples(contest, fractions)),
+        ranking=done(ranking(contest, sorted({*seen, *fractions}))),
+        finals=finals(contest, fractions),
+        selection=done(selection(contest, first_epoch or 1.0 / trial.epochs)),
+        coverage=done(coverage(contest, fractions)),
+    )
+
+
+def _check(fractions: Sequence[float], first_epoch: float | None, most: int) -> None:
+    given = {f"fractions[{i}]": value for i, value in enumerate(fractions)}
+    if first_epoch is not None:
+        given["first_epoch"] = first_epoch
+    for name, value in given.items():
+        if not 0 < value <= 1:
+            raise ValueError(f"{name} must be a fraction of the run in (0, 1], got {value}. Fix: 0.05 is its first 5 %")
+    if not fractions:
+        raise ValueError("fractions must name at least one, got none. Fix: (0.05, 0.5) are the paper's")
+    if most < 1:
+        raise ValueError(f"most must be at least 1, got {most}")
+
+
+def _notes(trial: Trial, contest: Contest) -> tuple[str, ...]:
+    notes = list(trial.notes)
+    if trial.data.aside:
+        notes.append(f"{len(trial.data.aside)} runs could not be tested and were set aside; the reasons are listed.")
+    if contest.past is None:
+        notes.append("The nearest past run did not take part: no past runs were given (--against).")
+    if len(trial.data) < 10:
+        notes.append(f"Only {len(trial.data)} runs were tested: ranks and coverage mean little.")
+    return tuple(notes)
+
+
+def _model(forecaster: Forecaster) -> dict[str, Any]:
+    """What the forecaster is, as it says itself."""
+    told = ("lodestar", "preset", "seed", "runs", "updates", "best_update", "seconds")
+    return {
+        "members": forecaster.members,
+        "points": forecaster.points,
+        **{name: forecaster.facts[name] for name in told if name in forecaster.facts},
+        "architecture": forecaster.network.shape.to_dict(),
+        "held_out_quality": {k: v for k, v in forecaster.quality.items() if np.isscalar(v)},
+    }

@@ -1,0 +1,83 @@
+"""Can it tell good runs from bad ones early? Spearman of final metrics, and the paper's selection test.
+
+Comes in: a contest. Goes out: rank correlations at several fractions, forecast against true finals, and for each
+forecaster the run it would pick from the first epoch, with its true rank ("selected 2nd best of 100").
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lodestar.evaluate.contest import Contest
+from lodestar.evaluate.evaluation import Finals, Ranking, Selection
+from lodestar.evaluate.trial import Trial
+from lodestar.forecaster.quality import spearman
+from lodestar.prepare.normaliser import METRIC
+from lodestar.runs.run import Direction
+
+BAND = 0.8
+
+
+def ranking(contest: Contest, fractions: Sequence[float]) -> tuple[Ranking, ...]:
+    """Every forecaster at every fraction."""
+    trial = contest.trial
+    true, raw = trial.data.final_metric(), trial.finals(trial.raw)
+    rows = []
+    for name in contest.names:
+        for seen in fractions:
+            made = trial.finals(contest.forecast(name, seen))
+            off = (made - true)[np.isfinite(made)]
+            rmse = float(np.sqrt(np.mean(off**2))) if len(off) else float("nan")
+            rows.append(Ranking(name, seen, spearman(made, true), spearman(made, raw), rmse))
+    return tuple(rows)
+
+
+def finals(contest: Contest, fractions: Sequence[float]) -> tuple[Finals, ...]:
+    """Our forecast of each final metric with its band, beside the truth."""
+    return tuple(_finals(contest, seen) for seen in fractions)
+
+
+def _finals(contest: Contest, seen: float) -> Finals:
+    trial, made = contest.trial, contest.seen(seen)
+    bands = np.stack(
+        [
+            trial.forecaster.bands.around(centre, spread, seen, trial.forecaster.times, BAND)
+            for centre, spread in zip(made.centre, made.disagreement, strict=True)
+        ]
+    )
+    centre, lower, upper = (
+        trial.finals(trial.natural(part)).tolist() for part in (made.centre, bands[:, 0], bands[:, 1])
+    )
+    return Finals(seen, BAND, trial.data.names, centre, lower, upper, trial.data.final_metric().tolist())
+
+
+def selection(contest: Contest, seen: float) -> tuple[Selection, ...]:
+    """The run each forecaster would pick after a fraction of every run; none from one that cannot say."""
+    found = (_selection(contest.trial, name, seen, contest.forecast(name, seen)) for name in contest.names)
+    return tuple(row for row in found if row is not None)
+
+
+def _selection(trial: Trial, name: str, seen: float, made: NDArray[np.float64]) -> Selection | None:
+    """The pick is by the forecast at the end of the run; the truth is the last metric as logged."""
+    sign = 1.0 if trial.data.recipe.direction is Direction.MAX else -1.0
+    guess = sign * made[:, -1, METRIC]
+    if not np.isfinite(guess).any():
+        return None
+    picked = int(np.nanargmax(guess))
+    true = sign * trial.finals(trial.raw)
+    best = int(np.argmax(true))
+    groups = np.array(trial.data.groups)
+    means = {group: float(true[groups == group].mean()) for group in dict.fromkeys(trial.data.groups)}
+    return Selection(
+        forecaster=name,
+        seen=trial.stop(seen) / trial.data.recipe.points,
+        picked=trial.data.names[picked],
+        rank=1 + int((true > true[picked]).sum()),
+        runs=len(true),
+        final=float(sign * true[picked]),
+        best=trial.data.names[best],
+        best_final=float(sign * true[best]),
+        recipe_rank=1 + sum(mean > means[groups[picked]] for mean in means.values()),
+        recipes=len(means),
+    )

@@ -1,0 +1,46 @@
+"""What a simple forecaster is: it may look at past runs, then continues a piece of a new one.
+
+Comes in: the recipe (grid, units) and the past runs; then the beginning of a run. Goes out: the whole run in the user's
+units; what was seen is returned as it was seen. NaN for a channel it can say nothing about.
+"""
+
+import abc
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lodestar.forecaster.forecast import Piece
+from lodestar.prepare.dataset import Prepared
+from lodestar.prepare.recipe import Recipe
+
+
+class AbstractSimple(abc.ABC):
+    """A forecaster without a model."""
+
+    name: ClassVar[str]
+    needs_past: ClassVar[bool]
+
+    @classmethod
+    @abc.abstractmethod
+    def fit(cls, recipe: Recipe, past: Prepared | None, hidden: frozenset[str] = frozenset()) -> Self:
+        """Learn from past runs prepared by the same recipe, but for those `hidden`; `None`: there are none."""
+
+    @abc.abstractmethod
+    def forecast(self, piece: Piece) -> NDArray[np.float64]:
+        """The whole run (points, 3), user's units, from a piece that begins at its first point."""
+
+
+def with_seen(ahead: NDArray[np.float64], piece: Piece, recipe: Recipe) -> NDArray[np.float64]:
+    """`ahead` (points, 3) with the observed points of the piece put in as they were; user's units."""
+    out = ahead.copy()
+    part = out[piece.start : piece.stop]
+    out[piece.start : piece.stop] = np.where(piece.mask, recipe.normaliser.inverse(piece.values), part)
+    return out
+
+
+def last_seen(piece: Piece) -> NDArray[np.float64]:
+    """The last observed value of each channel (3,), model units; NaN where none was observed."""
+    length = len(piece.values)
+    last = length - 1 - np.argmax(piece.mask[::-1], axis=0)
+    return np.where(piece.mask.any(axis=0), piece.values[last, np.arange(3)], np.nan)

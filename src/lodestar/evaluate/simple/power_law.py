@@ -1,0 +1,71 @@
+"""Power law: loss and metric follow a + b t^-c, fitted to what was seen by least squares; the learning rate is held.
+
+The usual learning-curve law. For a given exponent c the best a and b are a linear fit, so only c is searched: first on
+a grid, then by SciPy. A loss that was never negative keeps a floor a >= 0. With fewer than four points seen, or points
+that all agree, the last value is held. User's units.
+"""
+
+import dataclasses
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from lodestar.evaluate.simple.interface import AbstractSimple, last_seen, with_seen
+from lodestar.forecaster.forecast import Piece
+from lodestar.prepare.dataset import Prepared
+from lodestar.prepare.normaliser import LOSS, METRIC
+from lodestar.prepare.recipe import Recipe
+
+_EXPONENTS = np.geomspace(0.05, 3.0, 25)
+_LEAST_POINTS = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class PowerLaw(AbstractSimple):
+    """Fits a + b t^-c to the seen loss and metric."""
+
+    name: ClassVar[str] = "power law"
+    needs_past: ClassVar[bool] = False
+    recipe: Recipe
+
+    @classmethod
+    def fit(cls, recipe: Recipe, past: Prepared | None, hidden: frozenset[str] = frozenset()) -> Self:
+        """Nothing to learn from past runs."""
+        return cls(recipe)
+
+    def forecast(self, piece: Piece) -> NDArray[np.float64]:
+        """The law's continuation of loss and metric, the last learning rate."""
+        points = self.recipe.points
+        out = np.tile(self.recipe.normaliser.inverse(last_seen(piece)), (points, 1))
+        times = np.arange(1, points + 1) / points
+        seen = self.recipe.normaliser.inverse(piece.values)
+        for channel in (LOSS, METRIC):
+            fine = piece.mask[:, channel]
+            t, y = times[piece.start : piece.stop][fine], seen[fine, channel]
+            if len(t) >= _LEAST_POINTS and np.ptp(y) > 0:
+                a, b, c = fit_law(t, y, floored=channel == LOSS and y.min() >= 0)
+                out[:, channel] = a + b * times**-c
+        return with_seen(out, piece, self.recipe)
+
+
+def fit_law(t: NDArray[np.float64], y: NDArray[np.float64], *, floored: bool) -> tuple[float, float, float]:
+    """The a, b and c of least squared error; `floored`: with a >= 0."""
+    errors = [_linear(t, y, c, floored)[2] for c in _EXPONENTS]
+    best = int(np.argmin(errors))
+    low, high = _EXPONENTS[max(best - 1, 0)], _EXPONENTS[min(best + 1, len(_EXPONENTS) - 1)]
+    found = minimize_scalar(lambda c: _linear(t, y, c, floored)[2], bounds=(low, high), method="bounded")
+    c = float(found.x) if found.fun < errors[best] else float(_EXPONENTS[best])  # pyright: ignore[reportAttributeAccessIssue]
+    a, b, _ = _linear(t, y, c, floored)
+    return a, b, c
+
+
+def _linear(t: NDArray, y: NDArray, c: float, floored: bool) -> tuple[float, float, float]:
+    x = t**-c
+    dx, dy = x - x.mean(), y - y.mean()
+    b = float(dx @ dy / (dx @ dx))
+    a = float(y.mean() - b * x.mean())
+    if floored and a < 0:
+        a, b = 0.0, float(x @ y / (x @ x))
+    return a, b, float(np.sum((a + b * x - y) ** 2))
