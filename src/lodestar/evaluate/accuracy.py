@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar.evaluate.contest import Contest
-from lodestar.evaluate.evaluation import OURS, Ablation, Accuracy, ByChannel
+from lodestar.evaluate.evaluation import OURS, Ablation, Accuracy, ByChannel, Scope, Truth
 from lodestar.evaluate.trial import Trial
 from lodestar.forecaster.quality import relative_mse
 
@@ -24,8 +24,10 @@ def _rows(contest: Contest, name: str, seen: float) -> Iterator[Accuracy]:
     trial, made = contest.trial, contest.forecast(name, seen)
     mask = trial.data.mask
     ahead = mask & (np.arange(mask.shape[1]) >= trial.stop(seen))[None, :, None]
-    for truth, values in (("smoothed", trial.natural(trial.data.values)), ("raw", trial.raw)):
-        for scope, where in (("whole run", mask), ("still to come", ahead)):
+    truths: dict[Truth, NDArray] = {"smoothed": trial.natural(trial.data.values), "raw": trial.raw}
+    scopes: dict[Scope, NDArray] = {"whole run": mask, "still to come": ahead}
+    for truth, values in truths.items():
+        for scope, where in scopes.items():
             yield Accuracy(name, seen, scope, truth, ByChannel.of(relative_mse(made, values, where)))
 
 

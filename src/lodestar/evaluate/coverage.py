@@ -29,9 +29,9 @@ def _row(contest: Contest, seen: float, level: float) -> Coverage:
         truth = trial.data.values[run]
         inside[run] = (truth >= lower) & (truth <= upper)
     rows, last = np.arange(len(ahead)), trial.last_metric()
-    shares = [_share(inside[..., channel], ahead[..., channel]) for channel in range(3)]
+    loss, metric, lr = (_share(inside[..., channel], ahead[..., channel]) for channel in range(3))
     final = _share(inside[rows, last, METRIC], ahead[rows, last, METRIC])
-    return Coverage(level, seen, *shares, final)
+    return Coverage(level, seen, loss, metric, lr, final)
 
 
 def _share(inside: np.ndarray, among: np.ndarray) -> float:

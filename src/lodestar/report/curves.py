@@ -1,0 +1,63 @@
+"""Draws true runs beside their forecasts: the paper's figure of trajectories, black the truth, orange the forecast.
+
+Comes in: an `Evaluation`. Goes out: a panel for each example run and fraction. Grey shading is what was seen.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lodestar.evaluate.evaluation import Drawn, Evaluation, Example
+from lodestar.report.errors import channel_titles
+from lodestar.report.ink import BAND, COLOURS, FAINT, INK, Panel
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def curve_panels(evaluation: Evaluation) -> list[Panel]:
+    """Each example run, forecast from each fraction."""
+    titles = channel_titles(evaluation)
+    return [
+        Panel(
+            f"curves-{example.why}-{round(100 * drawn.seen)}",
+            f"{example.why} run, {100 * drawn.seen:.3g} % seen",
+            _drawing(example, drawn, titles),
+            rows=3,
+        )
+        for example in evaluation.examples
+        for drawn in example.forecasts
+    ]
+
+
+def _drawing(example: Example, drawn: Drawn, titles: dict[str, str]):
+    def draw(axes: "Sequence[Axes]") -> None:
+        for one, (channel, title) in zip(axes, titles.items(), strict=True):
+            _channel(one, example, drawn, channel)
+            one.set_ylabel(title if len(title) < 18 else f"{title[:16]}…")
+        axes[-1].set_xlabel("step")
+        axes[-1].legend(loc="best")
+
+    return draw
+
+
+def _channel(axes: "Axes", example: Example, drawn: Drawn, channel: str) -> None:
+    steps = np.array(example.steps)
+    truth, smoothed = np.array(example.raw[channel]), np.array(example.smoothed[channel])
+    axes.axvspan(0, drawn.seen * steps[-1], color=BAND, alpha=0.5, linewidth=0)
+    if channel != "lr":
+        fine = np.isfinite(truth)
+        axes.plot(steps[fine], truth[fine], color=FAINT, linewidth=0.8, label="as logged")
+    fine = np.isfinite(smoothed)
+    axes.plot(steps[fine], smoothed[fine], color=INK, linewidth=1.4, label="truth")
+    lower, upper = drawn.lower[channel], drawn.upper[channel]
+    axes.fill_between(steps, lower, upper, color=COLOURS[0], alpha=0.2, linewidth=0, label=f"{drawn.level:.0%} band")
+    axes.plot(steps, drawn.centre[channel], color=COLOURS[0], label="forecast")
+    # The band at the far end of an lr can dwarf the curve: the truth and the forecast set the scale.
+    inside = np.concatenate([truth[np.isfinite(truth)], np.array(drawn.centre[channel])])
+    inside = inside[np.isfinite(inside)]
+    if len(inside):
+        low, high = inside.min(), inside.max()
+        room = 0.08 * (high - low) or 0.05 * abs(high) or 1.0
+        axes.set_ylim(low - room, high + room)
