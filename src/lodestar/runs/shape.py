@@ -15,6 +15,7 @@ _FLAT = 0.01
 _CLOSE = 0.03
 _ONE_CYCLE_FROM = 0.15
 _STEADY_SHARE = 0.7
+_HOLD_FROM = 0.15
 
 
 class Shape(enum.StrEnum):
@@ -27,6 +28,7 @@ class Shape(enum.StrEnum):
     EXPONENTIAL = "exponential"
     INVERSE_SQRT = "inverse square root"
     ONE_CYCLE = "one-cycle"
+    TRAPEZOID = "hold, then decay"
     WARM_UP_CONSTANT = "warm-up, constant"
     WARM_UP_COSINE = "warm-up, cosine"
     WARM_UP_LINEAR = "warm-up, linear"
@@ -60,7 +62,7 @@ _WARMED_UP = {
     Shape.LINEAR: Shape.WARM_UP_LINEAR,
     Shape.STEP: Shape.WARM_UP_STEP,
     Shape.INVERSE_SQRT: Shape.INVERSE_SQRT,
-    Shape.EXPONENTIAL: Shape.OTHER,
+    Shape.TRAPEZOID: Shape.TRAPEZOID,
 }
 
 
@@ -75,6 +77,9 @@ def _decay(time: NDArray[np.float64], share: NDArray[np.float64]) -> Shape:
         return Shape.OTHER
     if np.mean(np.abs(changes) < 1e-4) >= _STEADY_SHARE and changes.min() < -0.05:
         return Shape.STEP
+    held = time[np.flatnonzero(share > 1 - 1e-3)[-1]] - time[0]
+    if held >= _HOLD_FROM * (time[-1] - time[0]):
+        return Shape.TRAPEZOID
     misfits = dict(_misfits(time, share))
     best = min(misfits, key=lambda shape: misfits[shape])
     return best if misfits[best] < _CLOSE else Shape.OTHER

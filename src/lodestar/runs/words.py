@@ -87,15 +87,16 @@ EXACT: Mapping[str, Sequence[str]] = {
 }
 EPOCH_TOTALS = ["epochs", "max_epoch", "max_epochs", "num_epochs", "total_epochs", "num_train_epochs", "n_epochs"]
 FACT_ONLY = {"peak_lr": ["lr", "learning_rate"]}
+_CAMEL = re.compile(r"([a-z0-9])([A-Z])")
 
 
 def plain(name: str) -> str:
-    """A name in small letters, other signs as underscores."""
-    return re.sub(r"[^a-z0-9_]+", "_", name.strip().lower())
+    """A name in small letters, other signs as underscores: 'runId' and 'run-id' read 'run_id'."""
+    return re.sub(r"[^a-z0-9_]+", "_", _CAMEL.sub(r"\1_\2", name.strip()).lower())
 
 
 def tokens(name: str) -> set[str]:
     """The words in a name: 'trainLoss', 'train/loss' and 'TRAIN_LOSS' read alike; 'learning rate' and 'top-1' too."""
-    split = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name).lower()
+    split = _CAMEL.sub(r"\1_\2", name).lower()
     words = [word for word in re.split(r"[^a-z0-9]+", split) if word]
     return {*words, *(one + other for one, other in itertools.pairwise(words))}

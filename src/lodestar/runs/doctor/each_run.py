@@ -98,7 +98,7 @@ def sampled(run: Run) -> Iterator[Finding]:
     usual = float(np.median(gaps))
     cure = "export the whole history (wandb: run.scan_history() instead of run.history()); peaks are lost otherwise"
     share = float(np.mean(np.abs(gaps - usual) <= 0.1 * usual))
-    if len(run.loss) in SAMPLE_SIZES and run.last_step > 1.5 * len(run.loss) and (share < 1 or usual % 10):
+    if len(run.loss) in SAMPLE_SIZES and run.last_step > 1.5 * len(run.loss) and np.any(gaps != usual):
         yield _warning("sampled", run, f"has exactly {len(run.loss)} points for {run.last_step} steps", cure)
     elif share < 0.5:
         what = f"is logged at uneven steps ({gaps.min()} to {gaps.max()} apart), as if sampled"
