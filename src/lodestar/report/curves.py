@@ -25,6 +25,7 @@ def curve_panels(evaluation: Evaluation) -> list[Panel]:
             f"{example.why} run, {100 * drawn.seen:.3g} % seen",
             _drawing(example, drawn, titles),
             rows=3,
+            caption=example.run,
         )
         for example in evaluation.examples
         for drawn in example.forecasts
@@ -37,7 +38,6 @@ def _drawing(example: Example, drawn: Drawn, titles: dict[str, str]):
             _channel(one, example, drawn, channel)
             one.set_ylabel(title if len(title) < 18 else f"{title[:16]}…")
         axes[-1].set_xlabel("step")
-        axes[-1].legend(loc="best")
 
     return draw
 
@@ -60,4 +60,4 @@ def _channel(axes: "Axes", example: Example, drawn: Drawn, channel: str) -> None
     if len(inside):
         low, high = inside.min(), inside.max()
         room = 0.08 * (high - low) or 0.05 * abs(high) or 1.0
-        axes.set_ylim(low - room, high + room)
+        axes.set_ylim(0.0 if channel == "lr" else low - room, high + room)

@@ -44,16 +44,21 @@ def _draw(axes: "Axes", channel: str, rows: Sequence[Ablation]) -> None:
     for place, row in enumerate(rows):
         seen, mean, std = (np.array(part) for part in (row.seen, *_spread(row.error, channel)))
         label = row.solver + (" (its own)" if row.tolerance is None else "") if solvers else row.forecaster
-        # Solvers agree to the eye: the first is drawn broad, the others ever thinner on top.
-        width = 4.5 - 1.2 * place if solvers else (2.2 if place == 0 else 1.3)
-        axes.plot(100 * seen, np.maximum(mean, _LOWEST), color=COLOURS[place], label=label, linewidth=width)
+        # Solvers agree to the eye: the first is drawn broad, the others dashed on top of it.
+        width = (4.0 if solvers else 2.2) if place == 0 else 1.3
+        dash = (0, (2, 3, *[1, 3] * (place - 1))) if solvers and place else "-"
+        line = {"color": COLOURS[place], "label": label, "linewidth": width, "linestyle": dash}
+        axes.plot(100 * seen, np.maximum(mean, _LOWEST), **line)
         if place == 0:
             low, high = np.maximum(mean - std, mean / 10), mean + std
             axes.fill_between(100 * seen, np.maximum(low, _LOWEST), high, color=COLOURS[0], alpha=0.15, linewidth=0)
     axes.set(xscale="log", yscale="log", xlabel="part of the run seen (%)", ylabel="relative MSE")
+    # A forecaster that repeats what it saw falls to nothing at the end; ours sets the scale.
+    lowest = np.nanmin([getattr(error, channel).mean for error in rows[0].error])
+    if np.isfinite(lowest):
+        axes.set_ylim(bottom=max(lowest / 20, _LOWEST))
     axes.set_xticks([2, 5, 10, 20, 50, 100], ["2", "5", "10", "20", "50", "100"])
     axes.minorticks_off()
-    axes.legend(loc="best")
 
 
 def _spread(errors: Sequence[ByChannel], channel: str) -> tuple[list[float], list[float]]:

@@ -46,12 +46,17 @@ _STYLE: dict[str, Any] = {
 
 @dataclasses.dataclass(frozen=True)
 class Panel:
-    """One drawing: `name` for a file, `title` above it, and how to draw it on `rows` axes, one above the other."""
+    """One drawing: `name` for a file, `title` above it, and how to draw it on `rows` axes, one above the other.
+
+    Its legend, if any, stands below. `caption` is plain text for a page: a run's name is never drawn, since it may hold
+    anything.
+    """
 
     name: str
     title: str
     draw: "Callable[[Sequence[Axes]], None]"
     rows: int = 1
+    caption: str = ""
 
 
 def svg_for_page(panel: Panel) -> str:
@@ -83,9 +88,12 @@ def _saved(panel: Panel, kind: str, **options: Any) -> bytes:
 
 
 def _figure(panel: Panel) -> "Figure":
-    figure = need("matplotlib.figure", "cli").Figure(figsize=(4.6, 3.1 if panel.rows == 1 else 1.75 * panel.rows))
+    figure = need("matplotlib.figure", "cli").Figure(figsize=(4.6, 3.4 if panel.rows == 1 else 1.75 * panel.rows))
     axes = figure.subplots(panel.rows, 1, sharex=True, squeeze=False)[:, 0]
     figure.set_layout_engine("constrained")
     panel.draw(list(axes))
     axes[0].set_title(panel.title, loc="left")
+    handles, labels = axes[-1].get_legend_handles_labels()
+    if handles:
+        figure.legend(handles, labels, loc="outside lower center", ncols=2)
     return figure

@@ -20,6 +20,7 @@ from lodestar.report.tables import (
     percent,
     ranking_table,
     selection_table,
+    shortened,
 )
 from lodestar.runs import _disk
 
@@ -33,6 +34,8 @@ h1{font-size:1.6rem;margin:.2rem 0}h2{font-size:1.2rem;margin:2.2rem 0 .4rem}p{m
 small,.faint{color:var(--faint)}a{color:var(--accent)}code{overflow-wrap:anywhere}
 .lead{font-size:1.1rem}.notes{background:var(--soft);border-radius:.5rem;padding:.6rem 1rem .6rem 2rem;max-width:60rem}
 .panels{display:grid;gap:1rem;grid-template-columns:repeat(auto-fit,minmax(min(19rem,100%),1fr))}
+.pairs{grid-template-columns:repeat(auto-fit,minmax(min(26rem,100%),1fr))}
+figcaption{color:var(--faint);font-size:.85rem;text-align:center;overflow-wrap:anywhere}
 .panels figure{margin:0;max-width:34rem}.panels svg{width:100%;height:auto}
 .wide{overflow-x:auto}table{border-collapse:collapse;margin:.6rem 0;font-variant-numeric:tabular-nums}
 th,td{padding:.25rem .7rem;text-align:right;border-bottom:1px solid var(--band);white-space:nowrap}
@@ -49,7 +52,7 @@ def page(evaluation: Evaluation) -> str:
         *_head(evaluation),
         "<h2>Forecast against truth</h2>",
         "<p>The run whose forecast was the median, the best and the worst. Shaded: what was seen.</p>",
-        _panels(panels["curves"]),
+        _panels(panels["curves"], "pairs"),
         *_errors(evaluation, panels["errors"]),
         *_ranks(evaluation, panels["ranks"]),
         *_bands(evaluation, panels["bands"]),
@@ -85,8 +88,8 @@ def _head(evaluation: Evaluation) -> list[str]:
         f'<ul class="notes">{notes}</ul>' if notes else "",
         "<h2>Relative error of forecasts</h2>",
         "<p>Squared error over squared truth, mean ± standard deviation over runs, over the whole run (the paper's "
-        "table A1), against smoothed curves. The best of each row is bold. The simple forecasters repeat what they saw, so "
-        "that part is right for nothing; the second table counts only what was still to come.</p>",
+        "table A1), against smoothed curves. The best of each row is bold. The simple forecasters repeat what "
+        "they saw, so that part is right for nothing; the second table counts only what was still to come.</p>",
         accuracy_table(evaluation),
         accuracy_table(evaluation, "still to come").replace("relative MSE", "still to come"),
         "<details><summary>Against curves as logged, unsmoothed</summary>",
@@ -117,7 +120,8 @@ def headline(evaluation: Evaluation) -> str:
 def _errors(evaluation: Evaluation, panels: list[Panel]) -> list[str]:
     return [
         "<h2>Error against how much was seen</h2>",
-        "<p>Over the whole run, mean over runs; shading: one standard deviation.</p>",
+        "<p>Over the whole run, mean over runs; shading: one standard deviation. What a simple forecaster has seen it "
+        "has right, so near the end its error falls to nothing.</p>",
         _panels(panels),
     ]
 
@@ -173,5 +177,9 @@ def _foot(evaluation: Evaluation) -> list[str]:
     ]
 
 
-def _panels(panels: list[Panel]) -> str:
-    return f'<div class="panels">{"".join(f"<figure>{svg_for_page(panel)}</figure>" for panel in panels)}</div>'
+def _panels(panels: list[Panel], kind: str = "") -> str:
+    figures = (
+        f"<figure>{svg_for_page(panel)}<figcaption>{escape(shortened(panel.caption))}</figcaption></figure>"
+        for panel in panels
+    )
+    return f'<div class="panels {kind}">{"".join(figures)}</div>'

@@ -63,7 +63,6 @@ def _spearman(axes: "Axes", evaluation: Evaluation) -> None:
     axes.set(xscale="log", xlabel="part of the run seen (%)", ylabel="Spearman", ylim=(None, 1.02))
     axes.set_xticks([2, 5, 10, 20, 50, 100], ["2", "5", "10", "20", "50", "100"])
     axes.minorticks_off()
-    axes.legend(loc="best")
 
 
 def _coverage(evaluation: Evaluation, seen: float):
@@ -78,6 +77,5 @@ def _coverage(evaluation: Evaluation, seen: float):
             held = [100 * getattr(row, field) for row in rows]
             axes[0].plot(promised, held, "o-", color=COLOURS[place], markersize=4, label=label)
         axes[0].set(xlabel="promised (%)", ylabel="held (%)", xlim=(45, 100), ylim=(None, 102))
-        axes[0].legend(loc="best")
 
     return draw

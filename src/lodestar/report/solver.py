@@ -32,7 +32,6 @@ def _sizes(axes: "Axes", found: Stiffness) -> None:
     mean = np.mean([np.array(one.size)[_step_at(one)] for one in found.trajectories], axis=0)
     axes.plot(100 * _TIMES, mean, color=COLOURS[0], linewidth=2.2, label="mean")
     axes.set(yscale="log", xlabel="part of the run (%)", ylabel="fraction of the run")
-    axes.legend(loc="best")
 
 
 def _evaluations(axes: "Axes", found: Stiffness) -> None:
@@ -44,7 +43,6 @@ def _evaluations(axes: "Axes", found: Stiffness) -> None:
         label = f"its own solver ({found.own_solver})"
         axes.plot(100 * _TIMES, 1 + (found.own_evaluations - 1) * _TIMES, color=COLOURS[1], label=label)
     axes.set(xlabel="part of the run (%)", ylabel="evaluations", ylim=(0, None))
-    axes.legend(loc="upper left")
 
 
 def _edges(one: Trajectory) -> NDArray[np.float64]:
