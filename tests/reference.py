@@ -1,6 +1,6 @@
 """Algorithm 1 of the paper in slow plain loops, one sample, one point and one number at a time.
 
-It shares with the package only the forecaster's encode and decode (which have tests of their own) and the grid. Readings
+It shares with the package only the forecaster's encode and decode (which have tests of their own). Readings
 the paper leaves open: t* is the last point seen, so the next point is one after the match; times past the end are read
 at the end; ties go to the lower sample, then the lower member; noise is in units of the latents' spread.
 """

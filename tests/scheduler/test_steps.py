@@ -14,10 +14,11 @@ from lodestar.runs.run import Direction
 from lodestar.scheduler.accept import matches, tolerance_of
 from lodestar.scheduler.average import ahead, arithmetic, log
 from lodestar.scheduler.candidates import gather
+from lodestar.scheduler.drawn import Drawn
 from lodestar.scheduler.encode import encode, live_piece
-from lodestar.scheduler.matching import highest_lr, nearest
+from lodestar.scheduler.matching import RULES, match
 from lodestar.scheduler.perturb import perturb
-from lodestar.scheduler.score import consensus, each, future
+from lodestar.scheduler.score import consensus, each, past_end
 from lodestar.testing import random_forecaster
 
 PLAIN = Channel(Transform(Kind.IDENTITY))
@@ -27,10 +28,12 @@ LOG = Channel(Transform(Kind.LOG))
 def decide(loss, lr, metric, current, tolerance, horizon, direction=Direction.MAX, best=3, nodes=2):
     """Steps 3 to 5 of the paper on one member's hand-written samples."""
     loss, lr, metric = (np.array([rows], dtype=float) for rows in (loss, lr, metric))
-    matched = highest_lr(matches(loss, current, tolerance), lr, 0, 0)
-    groups = each(future(metric, matched, horizon), direction)[:best]
-    pairs = [pair for group in groups for pair in group]
-    return [sample for _, sample in pairs], arithmetic(ahead(lr, pairs, matched, nodes), PLAIN) if pairs else None
+    matched = match("highest-lr", matches(loss, current, tolerance), lr, 0, 0)
+    at = past_end(matched + horizon, loss.shape[-1])
+    goals = np.where(matched < 0, np.nan, np.take_along_axis(metric, at[..., None], axis=-1)[..., 0])
+    samples = [sample for group in each(goals, direction)[:best] for _, sample in group]
+    curves = ahead(lr[0, samples], matched[0, samples], nodes)
+    return samples, arithmetic(curves, PLAIN) if samples else None
 
 
 def test_a_rejection_before_an_acceptance_does_not_shift_the_winners():
@@ -85,24 +88,35 @@ def test_a_metric_to_be_minimised_is_ranked_lowest_first():
 
 
 def test_a_horizon_past_the_end_is_read_at_the_end():
-    metric = np.array([[[0.1, 0.2, 0.3]]])
-    assert future(metric, np.array([[1]]), 10)[0, 0] == 0.3
+    winners, _ = decide([[9, 2, 9], [9, 2, 9]], [[1, 1, 1]] * 2, [[0, 9, 0.2], [0, 0, 0.3]], 2.0, 0.1, horizon=10)
+    assert winners == [1, 0]
+    assert past_end(np.array([1, 3, 99]), 4).tolist() == [1, 3, 3]
 
 
 def test_rates_past_the_end_hold_the_last_one():
-    lr = np.array([[[0.1, 0.2, 0.3]]])
-    assert ahead(lr, [(0, 0)], np.array([[1]]), 4).tolist() == [[0.2, 0.3, 0.3, 0.3]]
+    assert ahead(np.array([[0.1, 0.2, 0.3]]), np.array([1]), 4).tolist() == [[0.2, 0.3, 0.3, 0.3]]
 
 
 def test_of_several_matching_times_the_highest_rate_wins_and_the_earliest_of_equals():
     found = np.array([[[True, True, False, True], [True, True, True, True], [False] * 4]])
     lr = np.array([[[1.0, 3.0, 9.0, 3.0], [0.0, 0.0, 0.0, 0.0], [1.0] * 4]])
-    assert highest_lr(found, lr, 0, 0).tolist() == [[1, 0, -1]]
+    assert match("highest-lr", found, lr, 0, 0).tolist() == [[1, 0, -1]]
 
 
 def test_the_nearest_matching_time_within_reach_is_taken():
     found = np.array([[[True, False, False, True, False, True], [True, False, False, False, False, False]]])
-    assert nearest(found, np.ones((1, 2, 6)), 4, 2).tolist() == [[3, -1]]
+    first, stop = RULES["nearest"].span(4, 2, 6)
+    assert match("nearest", found[..., first:stop], np.ones((1, 2, 4)), 4, first).tolist() == [[3, -1]]
+
+
+def test_drawing_block_by_block_changes_no_number():
+    forecaster = random_forecaster(seed=1, points=40, members=2)
+    latents = np.random.default_rng(0).standard_normal((2, 7, 20))
+    whole = forecaster.decode(latents)
+    for drawn in (Drawn(forecaster, latents), Drawn(forecaster, latents, block_bytes=30_000)):
+        np.testing.assert_allclose(drawn.between(5, 30).loss, whole.loss[..., 5:30], rtol=1e-12)
+        np.testing.assert_allclose(drawn.at(np.full((2, 7), 39)).metric, whole.metric[..., 39], rtol=1e-12)
+        np.testing.assert_allclose(drawn.whole([6, 2]).lr, whole.lr[:, [6, 2]], rtol=1e-12)
 
 
 def test_the_tolerance_is_over_the_whole_window():

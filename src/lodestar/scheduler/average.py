@@ -1,7 +1,7 @@
 """Step 5, average: the learning rate of the best candidates, from their matched times on, point by point.
 
-Comes in: decoded channels (members, samples, points), the winners and their matched points. Goes out: one curve from
-the present to the end of the run. Node 0 is the matched time itself, which is now; past the end is read as in `score`.
+Comes in: the winners' curves (winners, points) and their matched points. Goes out: one curve from the present to the
+end of the run. Node 0 is the matched time itself, which is now; past the end is read as in `score`.
 The arithmetic mean is the paper's; "log" averages on the scale the forecaster models the learning rate on.
 """
 
@@ -16,13 +16,10 @@ from lodestar.scheduler.score import past_end
 Mean = Callable[[NDArray[np.float64], Channel], NDArray[np.float64]]
 
 
-def ahead(
-    values: NDArray[np.float64], winners: list[tuple[int, int]], matched: NDArray[np.int64], nodes: int
-) -> NDArray[np.float64]:
-    """The winners' values from their matches on: (winners, nodes)."""
-    steps = np.arange(nodes)
-    rows = [values[m, s, past_end(matched[m, s] + steps, values.shape[-1])] for m, s in winners]
-    return np.stack(rows)
+def ahead(curves: NDArray[np.float64], matched: NDArray[np.int64], nodes: int) -> NDArray[np.float64]:
+    """The winners' curves (winners, points) from their matches (winners,) on: (winners, nodes)."""
+    at = past_end(matched[:, None] + np.arange(nodes), curves.shape[-1])
+    return np.take_along_axis(curves, at, axis=-1)
 
 
 def arithmetic(curves: NDArray[np.float64], scale: Channel) -> NDArray[np.float64]:

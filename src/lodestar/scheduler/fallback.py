@@ -7,12 +7,10 @@ rules as a candidate. Every course reaches to the end of the run, so going on ne
 
 import math
 
-import numpy as np
-
 from lodestar.scheduler.accept import matches
 from lodestar.scheduler.course import Course
-from lodestar.scheduler.matching import NONE, RULES
-from lodestar.scheduler.score import future
+from lodestar.scheduler.matching import NONE, RULES, match
+from lodestar.scheduler.score import past_end
 
 
 def own_forecast(
@@ -22,8 +20,7 @@ def own_forecast(
     now = seen - course.start
     if not 0 <= now < len(course.lr):
         return math.nan
-    lr, loss, metric = (part[None, None, 1:] for part in (course.lr, course.loss, course.metric))
-    if loss.shape[-1] == 0:
-        return math.nan
-    point = RULES[matching](matches(loss, current, tolerance), lr, now - 1, reach)
-    return float(np.nan if point[0, 0] == NONE else future(metric, point, ahead)[0, 0])
+    first, stop = RULES[matching].span(now, reach, len(course.lr))
+    found = matches(course.loss[first:stop], current, tolerance)
+    at = match(matching, found, course.lr[first:stop], now, first)
+    return math.nan if at == NONE else float(course.metric[past_end(at + ahead, len(course.lr))])

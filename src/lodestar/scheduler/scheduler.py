@@ -22,7 +22,7 @@ from lodestar.scheduler.decision import Decision, Outcome, finite
 from lodestar.scheduler.gate import Gate
 from lodestar.scheduler.guard import Cut, caps_of, deeper, jumped
 from lodestar.scheduler.history import History
-from lodestar.scheduler.inputs import number_of, step_of
+from lodestar.scheduler.inputs import number_of, shown, step_of
 from lodestar.scheduler.journal import Journal
 from lodestar.scheduler.log import LogWriter, header
 from lodestar.scheduler.opening import opening
@@ -64,6 +64,7 @@ class Scheduler:
         check_base(base, mode, gate)
         self.forecaster = forecaster if isinstance(forecaster, Forecaster) else load(forecaster)
         check_direction(direction, self.forecaster.direction)
+        total_steps = int(total_steps) if isinstance(total_steps, np.integer) else total_steps
         self._clock = Clock(total_steps, self.forecaster.points, self.settings.window_points(self.forecaster.points))
         self._caps = caps_of(self.forecaster, min_lr, max_lr)
         self._history = History(total_steps, self.forecaster.points)
@@ -98,7 +99,7 @@ class Scheduler:
         """Report what was measured at optimiser step `step`; either may be missing."""
         at = step_of(step)
         if at is None or at < 0:
-            self._warn("step", f"an observation at step {step!r} was left out: a step is a whole number >= 0")
+            self._warn("step", f"an observation at step {shown(step)} was left out: a step is a whole number >= 0")
         elif at > self.total_steps:
             self._warn(
                 "after",
@@ -113,7 +114,9 @@ class Scheduler:
         """The learning rate for optimiser step `step`."""
         at = step_of(step)
         if at is None:
-            self._warn("lr_at", f"lr_at was asked for step {step!r}, which is no whole number; the last rate holds")
+            self._warn(
+                "lr_at", f"lr_at was asked for step {shown(step)}, which is no whole number; the last rate holds"
+            )
             at = self._last
         if at > self.total_steps:
             self._warn(
@@ -145,7 +148,7 @@ class Scheduler:
         here, old = self._last, self._clock
         try:
             if (length := step_of(total_steps)) is None or length < max(here, 1):
-                raise ValueError(f"the new length must be a whole number >= step {here}, got {total_steps!r}")
+                raise ValueError(f"the new length must be a whole number >= step {here}, got {shown(total_steps)}")
             clock = Clock(length, old.points, old.window)
         except ValueError as error:
             self._warn("extend", f"the run's length was left at {old.total_steps}: {error}")

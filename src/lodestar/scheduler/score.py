@@ -1,8 +1,8 @@
 """Step 4, score (goal conditioning): the metric each accepted candidate is forecast to reach, and their order of merit.
 
-Comes in: predicted metrics (members, samples, points) and matched points. Goes out: groups of (member, sample), best
-first. "each" ranks every member's sample by itself (the paper's, where there is one member). "consensus" ranks a sample
-by the mean over the members of an ensemble that accepted it, less their disagreement: a forecast only one member
+Comes in: the metrics predicted a horizon after each match (members, samples). Goes out: groups of (member, sample),
+best first. "each" ranks every member's sample by itself (the paper's, where there is one member). "consensus" ranks a
+sample by the mean over the members of an ensemble that accepted it, less their disagreement: a forecast only one member
 believes in is not to be trusted. A time past the end of the run is read at the end, where the model was trained last;
 `past_end` is the one place that does so. Ties go to the lower sample. A new score is one function and its line in
 `SCORES`.
@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar.runs.run import Direction
-from lodestar.scheduler.matching import NONE
 
 Group = list[tuple[int, int]]  # (member, sample) pairs that count as one candidate
 
@@ -22,13 +21,6 @@ Group = list[tuple[int, int]]  # (member, sample) pairs that count as one candid
 def past_end(at: NDArray[np.int64], points: int) -> NDArray[np.int64]:
     """Points to read, with those past the end of the run moved to its end."""
     return np.clip(at, 0, points - 1)
-
-
-def future(values: NDArray[np.float64], matched: NDArray[np.int64], ahead: int) -> NDArray[np.float64]:
-    """Values (members, samples, points) read `ahead` points after the match, past the end at the end; NaN if none."""
-    at = past_end(matched + ahead, values.shape[-1])
-    read = np.take_along_axis(values, at[..., None], axis=-1)[..., 0]
-    return np.where(matched == NONE, np.nan, read)
 
 
 def each(goals: NDArray[np.float64], direction: Direction) -> list[Group]:
@@ -42,18 +34,14 @@ def each(goals: NDArray[np.float64], direction: Direction) -> list[Group]:
 
 def consensus(goals: NDArray[np.float64], direction: Direction) -> list[Group]:
     """Samples that at least half of the members accepted, by mean less spread over those members."""
-    members, samples = goals.shape
-    merit = np.full(samples, np.inf)
-    for sample in range(samples):
-        values = goals[np.isfinite(goals[:, sample]), sample]
-        if 2 * len(values) >= members:
-            merit[sample] = np.mean(_merit(values, direction)) + np.std(values)
-    order = np.argsort(merit, kind="stable")
-    return [
-        [(member, int(sample)) for member in range(members) if np.isfinite(goals[member, sample])]
-        for sample in order
-        if np.isfinite(merit[sample])
-    ]
+    usable = np.isfinite(goals)
+    count = np.maximum(usable.sum(axis=0), 1)
+    mean = np.where(usable, goals, 0.0).sum(axis=0) / count
+    spread = np.sqrt(np.where(usable, (goals - mean) ** 2, 0.0).sum(axis=0) / count)
+    enough = usable.any(axis=0) & (2 * usable.sum(axis=0) >= len(goals))
+    merit = np.where(enough, _merit(mean, direction) + spread, np.inf)
+    order = np.argsort(merit, kind="stable")[: int(np.isfinite(merit).sum())]
+    return [[(int(member), int(sample)) for member in np.flatnonzero(usable[:, sample])] for sample in order]
 
 
 def _merit(values: NDArray[np.float64], direction: Direction) -> NDArray[np.float64]:

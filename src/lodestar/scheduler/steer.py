@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.forecaster import Forecaster, Trajectories
+from lodestar.forecaster import Forecaster
 from lodestar.prepare.normaliser import LOSS, METRIC
 from lodestar.prepare.recipe import Points
 from lodestar.runs.run import Direction
@@ -20,13 +20,16 @@ from lodestar.scheduler.average import MEANS, ahead
 from lodestar.scheduler.candidates import gather
 from lodestar.scheduler.course import Course
 from lodestar.scheduler.decision import Outcome, Winner
+from lodestar.scheduler.drawn import Drawn
 from lodestar.scheduler.encode import encode, live_piece
 from lodestar.scheduler.fallback import own_forecast
-from lodestar.scheduler.matching import NONE, RULES
-from lodestar.scheduler.score import SCORES, Group, future
+from lodestar.scheduler.matching import NONE, RULES, match
+from lodestar.scheduler.score import SCORES, past_end
 from lodestar.scheduler.settings import Settings
 
 LEVEL = 0.8  # the share of runs a recorded band is meant to hold
+
+Pairs = list[tuple[int, int]]  # (member, sample)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +51,17 @@ class Verdict:
     forecast_band: tuple[float, float] | None = None
 
 
+@dataclasses.dataclass(frozen=True)
+class Weighed:
+    """The candidates after step 4: where each matches (-1: nowhere) and the metric it leads to (NaN: none)."""
+
+    drawn: Drawn
+    labels: list[str]
+    matched: NDArray[np.int64]  # (members, samples)
+    goals: NDArray[np.float64]  # (members, samples)
+    as_is: NDArray[np.float64]  # (members,): the final metric of the live run itself
+
+
 def steer(
     forecaster: Forecaster,
     points: Points,
@@ -58,105 +72,124 @@ def steer(
 ) -> Verdict:
     """Decide after `seen` points: follow a new course, or go on with the running one."""
     start = 0 if settings.piece == "all" else max(0, seen - settings.window_points(forecaster.points))
-    observed = points.mask[start:seen, LOSS]
-    if not observed.any():
+    recent = points.values[max(0, seen - settings.window_points(forecaster.points)) : seen, LOSS]
+    losses = recent[points.mask[seen - len(recent) : seen, LOSS]]
+    if len(losses) == 0:
         return Verdict(Outcome.NOTHING_SEEN)
-    losses = points.values[start:seen, LOSS][observed]
-    tolerance = tolerance_of(losses, settings.tolerance, settings.least_tolerance, forecaster.recipe.normaliser.loss)
-    live, shelf = encode(forecaster, live_piece(forecaster, points, start, seen), _shelf(settings))
-    latents, labels = gather(settings.candidates, settings.samples, live, shelf, settings.noise, forecaster.spread, rng)
-    decoded = forecaster.decode(latents)
-    reach = max(1, round(settings.reach * forecaster.points))
-    matched = RULES[settings.matching](matches(decoded.loss, float(losses[-1]), tolerance), decoded.lr, seen - 1, reach)
-    horizon = settings.horizon_points(forecaster.points, seen)
-    goals = future(decoded.metric, matched, horizon)
-    as_is = _as_is(forecaster, live, decoded, labels)
-    own = own_forecast(course, seen, float(losses[-1]), tolerance, settings.matching, reach, horizon)
+    scale = forecaster.recipe.normaliser.loss
+    current, tolerance = float(losses[-1]), tolerance_of(losses, settings.tolerance, settings.least_tolerance, scale)
+    weighed = _weigh(forecaster, points, (start, seen), settings, rng, current, tolerance)
     facts = Verdict(
         Outcome.NONE_ACCEPTED,
-        loss=float(losses[-1]),
+        loss=current,
         metric=_latest(points, seen),
         tolerance=tolerance,
-        samples=int(matched.size),
-        accepted=int(np.sum(matched != NONE)),
-        plan_forecast=own,
-        **_final(forecaster, as_is, own, seen),
+        samples=int(weighed.matched.size),
+        accepted=int(np.sum(weighed.matched != NONE)),
+        **_going_on(forecaster, settings, seen, course, current, tolerance, weighed.as_is),
     )
-    if facts.accepted == 0:
-        return facts
-    best = SCORES[settings.score](goals, forecaster.direction)[: settings.average]
-    if not best:
-        found = np.isfinite(goals).any()
+    best = SCORES[settings.score](weighed.goals, forecaster.direction)[: settings.average]
+    if best:
+        return _challenge(forecaster, settings, seen, facts, weighed, [pair for group in best for pair in group])
+    if facts.accepted:
+        found = np.isfinite(weighed.goals).any()
         return dataclasses.replace(facts, outcome=Outcome.NO_CONSENSUS if found else Outcome.NOT_FINITE)
-    return _choose(forecaster, settings, seen, facts, decoded, matched, goals, best, labels, as_is)
+    return facts
 
 
-def _choose(forecaster, settings, seen, facts, decoded, matched, goals, best: list[Group], labels, as_is) -> Verdict:
-    """The best candidates against the running course."""
-    pairs = [pair for group in best for pair in group]
-    course = _course(forecaster, settings, seen, decoded, matched, pairs)
+def _weigh(
+    forecaster: Forecaster,
+    points: Points,
+    piece: tuple[int, int],
+    settings: Settings,
+    rng: np.random.Generator,
+    current: float,
+    tolerance: float,
+) -> Weighed:
+    """Steps 1 to 4: encode, perturb, accept, and read each candidate's goal."""
+    live, shelf = encode(forecaster, live_piece(forecaster, points, *piece), _shelf(settings))
+    latents, labels = gather(settings.candidates, settings.samples, live, shelf, settings.noise, forecaster.spread, rng)
+    if "local" not in labels:  # the live run itself is always drawn: it is the forecast that is recorded
+        latents = np.concatenate([latents, live[:, None]], axis=1)
+    drawn, seen, total = Drawn(forecaster, latents), piece[1], forecaster.points
+    first, stop = RULES[settings.matching].span(seen - 1, _reach(forecaster, settings), total)
+    near = drawn.between(first, stop)
+    matched = match(settings.matching, matches(near.loss, current, tolerance), near.lr, seen - 1, first)
+    at = past_end(matched + settings.horizon_points(total, seen), total)
+    goals = np.where(matched == NONE, np.nan, drawn.at(at).metric)
+    itself = labels.index("local") if "local" in labels else -1
+    as_is = drawn.at(np.full_like(matched, total - 1)).metric[:, itself]
+    return Weighed(drawn, labels, matched[:, : len(labels)], goals[:, : len(labels)], as_is)
+
+
+def _challenge(
+    forecaster: Forecaster, settings: Settings, seen: int, facts: Verdict, weighed: Weighed, pairs: Pairs
+) -> Verdict:
+    """Step 5, and the best candidates' average against the running course."""
+    course = _course(forecaster, settings, seen, weighed, pairs)
     if not all(np.all(np.isfinite(part)) for part in (course.lr, course.loss, course.metric)):
         return dataclasses.replace(facts, outcome=Outcome.NOT_FINITE)
     scale = forecaster.recipe.normaliser.metric
-    reached = float(scale.inverse(np.mean([scale.forward(goals[pair]) for pair in pairs])))
-    winners = tuple(
-        Winner(labels[s], m, s, (int(matched[m, s]) + 1) / forecaster.points, float(goals[m, s])) for m, s in pairs
-    )
-    gain = float(scale.forward(reached) - scale.forward(facts.predicted)) * (
-        1.0 if forecaster.direction is Direction.MAX else -1.0
-    )
+    reached = float(scale.inverse(np.mean([scale.forward(weighed.goals[pair]) for pair in pairs])))
+    facts = dataclasses.replace(facts, winners=_winners(forecaster, weighed, pairs))
+    gain = float(scale.forward(reached) - scale.forward(facts.predicted))
+    gain = gain if forecaster.direction is Direction.MAX else -gain
     if settings.hysteresis is not None and not gain > settings.hysteresis:
-        return dataclasses.replace(facts, outcome=Outcome.KEPT, winners=winners)
-    return dataclasses.replace(
-        facts,
-        outcome=Outcome.REPLANNED,
-        course=course,
-        winners=winners,
-        predicted=reached,
-        band=_band(forecaster, reached, as_is, seen),
+        return dataclasses.replace(facts, outcome=Outcome.KEPT)
+    band = _band(forecaster, reached, weighed.as_is, seen)
+    return dataclasses.replace(facts, outcome=Outcome.REPLANNED, course=course, predicted=reached, band=band)
+
+
+def _course(forecaster: Forecaster, settings: Settings, seen: int, weighed: Weighed, pairs: Pairs) -> Course:
+    """The winners' average from now to the end of the run."""
+    samples = sorted({sample for _, sample in pairs})
+    whole = weighed.drawn.whole(samples)
+    members, rows = [member for member, _ in pairs], [samples.index(sample) for _, sample in pairs]
+    matched = np.array([weighed.matched[pair] for pair in pairs])
+    nodes, mean, channels = forecaster.points - seen + 1, MEANS[settings.mean], forecaster.recipe.normaliser
+    return Course(
+        seen,
+        *(
+            mean(ahead(curves[members, rows], matched, nodes), channel)
+            for curves, channel in (
+                (whole.lr, channels.lr),
+                (whole.loss, channels.loss),
+                (whole.metric, channels.metric),
+            )
+        ),
     )
 
 
-def _course(
+def _winners(forecaster: Forecaster, weighed: Weighed, pairs: Pairs) -> tuple[Winner, ...]:
+    return tuple(
+        Winner(
+            weighed.labels[sample],
+            member,
+            sample,
+            (int(weighed.matched[member, sample]) + 1) / forecaster.points,
+            float(weighed.goals[member, sample]),
+        )
+        for member, sample in pairs
+    )
+
+
+def _going_on(
     forecaster: Forecaster,
     settings: Settings,
     seen: int,
-    decoded: Trajectories,
-    matched: NDArray[np.int64],
-    pairs: list[tuple[int, int]],
-) -> Course:
-    """The winners' average from now to the end of the run."""
-    nodes = forecaster.points - seen + 1
-    channels = forecaster.recipe.normaliser
-    mean = MEANS[settings.mean]
-    return Course(
-        seen,
-        mean(ahead(decoded.lr, pairs, matched, nodes), channels.lr),
-        mean(ahead(decoded.loss, pairs, matched, nodes), channels.loss),
-        mean(ahead(decoded.metric, pairs, matched, nodes), channels.metric),
-    )
-
-
-def _shelf(settings: Settings) -> int:
-    """How many library runs the sources can use."""
-    return 0 if settings.candidates == ("local",) else -(-settings.samples // len(settings.candidates))
-
-
-def _as_is(
-    forecaster: Forecaster, live: NDArray[np.float64], decoded: Trajectories, labels: list[str]
-) -> NDArray[np.float64]:
-    """Each member's final metric of the live run itself: the unperturbed sample's."""
-    if "local" in labels:
-        return decoded.metric[:, labels.index("local"), -1]
-    return forecaster.decode(live[:, None], np.ones(1)).metric[:, 0, 0]
-
-
-def _final(forecaster: Forecaster, as_is: NDArray[np.float64], own: float, seen: int) -> dict:
+    course: Course,
+    current: float,
+    tolerance: float,
+    as_is: NDArray[np.float64],
+) -> dict:
     """What is forecast if the running course goes on: by the course itself, else (it is lost) by the live latent."""
+    reach, horizon = _reach(forecaster, settings), settings.horizon_points(forecaster.points, seen)
+    own = own_forecast(course, seen, current, tolerance, settings.matching, reach, horizon)
     scale = forecaster.recipe.normaliser.metric
     forecast = float(scale.inverse(scale.forward(as_is).mean()))
     predicted = own if math.isfinite(own) else forecast
     return {
+        "plan_forecast": own,
         "forecast": forecast,
         "forecast_band": _band(forecaster, forecast, as_is, seen),
         "predicted": predicted,
@@ -179,3 +212,12 @@ def _band(forecaster: Forecaster, final: float, as_is: NDArray[np.float64], seen
 def _latest(points: Points, seen: int) -> float:
     known = np.flatnonzero(points.mask[:seen, METRIC])
     return float(points.values[known[-1], METRIC]) if len(known) else math.nan
+
+
+def _reach(forecaster: Forecaster, settings: Settings) -> int:
+    return max(1, round(settings.reach * forecaster.points))
+
+
+def _shelf(settings: Settings) -> int:
+    """How many library runs the sources can use."""
+    return 0 if settings.candidates == ("local",) else -(-settings.samples // len(settings.candidates))
