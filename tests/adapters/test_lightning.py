@@ -128,6 +128,19 @@ def test_the_length_comes_from_the_trainer(accumulate, tmp_path):
     assert callback.scheduler.total_steps == trainer.global_step == callback.scheduler.global_step
 
 
+def test_the_loss_is_not_scaled_by_accumulation(tmp_path):
+    scheduler = TestLightningContract().scheduler()
+    trainer = a_trainer(
+        tmp_path,
+        LodestarCallback(scheduler, monitor="val_acc"),
+        accumulate_grad_batches=4,
+        max_steps=2,
+        enable_checkpointing=False,
+    )
+    trainer.fit(Module())
+    assert all(2.0 < loss < 2.6 for loss in scheduler.heard("loss").values())  # ten classes: ln 10
+
+
 def test_the_sanity_check_is_not_observed(tmp_path):
     contract = TestLightningContract()
     scheduler = contract.scheduler()

@@ -66,8 +66,11 @@ class LodestarCallback(pl.Callback):
         """Report the loss."""
         done = self._installed.global_step
         loss = outputs.get("loss") if isinstance(outputs, dict) else outputs
-        if loss is not None and done % self._loss_every == 0:
-            self._installed.observe(loss=loss)
+        if loss is None or done % self._loss_every:
+            return
+        if pl_module.automatic_optimization:  # Lightning has divided it, for the gradients to add up to a mean
+            loss = loss * trainer.accumulate_grad_batches
+        self._installed.observe(loss=loss)
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
         """Report the metric."""
