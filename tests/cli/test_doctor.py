@@ -71,3 +71,10 @@ def test_a_table_can_be_examined_before_it_is_imported(doctor, tmp_path):
     (tmp_path / "t.csv").write_text("step,loss,val_acc\n1,2,.1\n2,1,.2\n")
     result = doctor("t.csv")
     assert "t: has no learning rate" in result.stdout
+
+
+def test_a_folder_of_tables_and_a_folder_of_nothing(doctor, tmp_path):
+    (tmp_path / "logs").mkdir()
+    assert "is no run store" in doctor("logs").stderr
+    (tmp_path / "logs" / "t.csv").write_text("step,loss,val_acc\n1,2,.1\n2,1,.2\n")
+    assert "1 runs, 0 usable" in doctor("logs").stdout

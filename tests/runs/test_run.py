@@ -40,9 +40,10 @@ def test_negative_steps_are_refused(make_run):
         make_run(loss=Series([-1, 0], [1.0, 1.0]))
 
 
-def test_steps_that_are_no_whole_numbers_are_refused():
-    with pytest.raises(RunError, match="whole numbers"):
-        Series([0.5, 1.0], [1.0, 1.0])
+@pytest.mark.parametrize("bad", [0.5, math.nan, math.inf, 1e300])
+def test_steps_that_are_no_whole_numbers_are_refused(bad):
+    with pytest.raises(RunError, match=r"whole numbers.*Fix"):
+        Series([1.0, bad], [1.0, 1.0])
 
 
 def test_a_run_needs_a_loss(make_run):

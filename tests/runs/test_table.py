@@ -295,3 +295,18 @@ def test_a_task_is_a_name_or_a_column(read):
     text = "step,loss,val_acc,what\n1,2,.1,digits\n"
     assert read("t.csv", text, task="mnist")[0][0].facts.task == "mnist"
     assert read("t.csv", text, task="what")[0][0].facts.task == "digits"
+
+
+@pytest.mark.parametrize("step", ["0.5", "inf", "1e300"])
+def test_a_step_that_is_no_whole_number_leaves_the_run_out(read, step):
+    runs, report = read("t.csv", f"run,epoch,loss,val_acc\na,{step},2,.1\nb,1,2,.1\n")
+    assert [run.name for run in runs] == ["b"]
+    assert "--step COLUMN" in report.left_out[0][1]
+
+
+def test_progress_counts_files_and_rows(tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.csv").write_text("step,loss,val_acc\n1,2,.1\n2,1,.2\n")
+    seen = []
+    list(TableImport([tmp_path]).runs(lambda *counts: seen.append(counts)))
+    assert seen == [(0, 2, 2), (1, 2, 4)]

@@ -18,6 +18,7 @@ COMMANDS = (
     "lodestar.cli.doctor",
     "lodestar.cli.fit",
     "lodestar.cli.forecast",
+    "lodestar.cli.evaluate",
 )
 
 

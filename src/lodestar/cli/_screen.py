@@ -77,14 +77,18 @@ def number(value: float | None, digits: int = 4) -> str:
 
 @contextmanager
 def progress(what: str, total: int | None, *, quiet: bool = False) -> Iterator[Any]:
-    """A bar on stderr while something lasts; yields `update(done)`. Shown on a terminal only."""
+    """A bar on stderr while something lasts; yields `update(done, text)`. Shown on a terminal only."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = err()
     with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
         task = bar.add_task(what, total=total)
-        yield lambda done: bar.update(task, completed=done)
+
+        def update(done: int, text: str = what) -> None:
+            bar.update(task, completed=done, description=text)
+
+        yield update
 
 
 def _plain(data: object) -> object:

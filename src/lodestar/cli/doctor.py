@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(
-    runs: Annotated[Path, typer.Argument(help="A store, or a table that could be imported.")],
+    runs: Annotated[Path, typer.Argument(help="A store; or a table, or a folder of them, that could be imported.")],
     everything: Annotated[bool, typer.Option("--all", help=f"Name every run, not just {SHOWN} to a finding.")] = False,
     skip_damaged: Annotated[
         bool, typer.Option("--skip-damaged", help="Look at what can be read of a damaged store.")
@@ -61,7 +61,7 @@ def _open(path: Path, skip_damaged: bool) -> "tuple[Iterable[Run], int | None]":
     from lodestar.runs.store import RunStore
     from lodestar.runs.table import TableImport
 
-    if path.is_file():
+    if path.is_file() or (path.is_dir() and not RunStore(path).exists() and any(path.iterdir())):
         return TableImport([path]).runs(), None
     store = RunStore.open(path)
     return store.iter(skip_damaged=skip_damaged), len(store.list(skip_damaged=skip_damaged))

@@ -94,8 +94,10 @@ def import_table(
     if not as_json:
         _show_guess(table.guess)
     if not dry_run:
-        with _screen.progress("reading files", None, quiet=as_json) as update:
-            store_runs(table, RunStore(out), lambda done, files: update(done))
+        with _screen.progress("reading", None, quiet=as_json) as update:
+            store_runs(
+                table, RunStore(out), lambda done, of, rows: update(done, f"file {done + 1} of {of}, {rows:,} rows")
+            )
     if as_json:
         _screen.show_json({**table.report.as_dict(), "store": None if dry_run else str(out)})
     elif not dry_run:

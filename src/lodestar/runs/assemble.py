@@ -31,12 +31,13 @@ def assemble(gathered: Gathered, guess: ColumnGuess, task: str | None = None) ->
     curves = _merged_curves(gathered, notes)
     if not len(curves["loss"][0]):
         raise RunError(f"run {gathered.name!r} has no training loss. Fix: log the loss, or name its column (--loss)")
+    _check_steps(gathered.name, curves, guess)
     curves = _without_filler(curves, notes)
     curves = _epochs_from_one(curves, guess, notes)
     for role in ("metric", "lr"):
         if not len(curves[role][0]):
             notes.append(f"no {'learning rate' if role == 'lr' else 'metric'} was logged")
-    last = max(int(steps[-1]) for steps, _ in curves.values() if len(steps) and math.isfinite(steps[-1]))
+    last = max(int(steps[-1]) for steps, _ in curves.values() if len(steps))
     total = _total(gathered, last, notes)
     notes += [f"column {column!r} has several values, the first was kept" for column in gathered.several.values()]
     return Run(
@@ -51,6 +52,17 @@ def assemble(gathered: Gathered, guess: ColumnGuess, task: str | None = None) ->
         facts=_facts(gathered, task, notes),
         notes=tuple(notes),
     )
+
+
+def _check_steps(name: str, curves: Mapping[str, Curve], guess: ColumnGuess) -> None:
+    """Steps are whole numbers; fractions of an epoch are not."""
+    for steps, _ in curves.values():
+        odd = steps[(steps != np.round(steps)) | (np.abs(steps) > 2.0**62)]
+        if len(odd):
+            raise RunError(
+                f"run {name!r}: column {guess['step']!r} holds {odd[0]:g}, but steps are whole numbers. "
+                "Fix: name the column of optimiser steps (--step COLUMN; 'none' counts the rows)"
+            )
 
 
 def _merged_curves(gathered: Gathered, notes: list[str]) -> dict[str, Curve]:

@@ -152,10 +152,11 @@ def _whole(steps: ArrayLike) -> NDArray[np.int64]:
     raw = np.array(steps, ndmin=1)
     if raw.size == 0:
         return np.zeros(0, dtype=np.int64)
-    if raw.dtype.kind not in "iuf" or (raw.dtype.kind == "f" and not np.all(raw == np.round(raw))):
-        raise RunError(
-            f"steps must be whole numbers, got {raw.dtype} starting {raw.flat[0]!r}. Fix: log optimiser steps"
-        )
+    if raw.dtype.kind not in "iuf":
+        raise RunError(f"steps must be whole numbers, got {raw.flat[0]!s}. Fix: log optimiser steps")
+    odd = raw[(raw != np.round(raw)) | (np.abs(raw) > 2.0**62)] if raw.dtype.kind == "f" else raw[:0]
+    if odd.size:
+        raise RunError(f"steps must be whole numbers, got {odd.flat[0]!s}. Fix: log optimiser steps")
     return raw.astype(np.int64)
 
 

@@ -70,12 +70,9 @@ def _decay(time: NDArray[np.float64], share: NDArray[np.float64]) -> Shape:
     """The part from the peak on."""
     if share.min() > 1 - _FLAT:
         return Shape.CONSTANT
-    changes = np.diff(share)
-    if np.any(changes > _FLAT):  # it rises again: restarts, cycles
+    if len(share) < 4 or np.max(share - np.minimum.accumulate(share)) > _FLAT:  # it rises again: restarts, cycles
         return Shape.OTHER
-    if len(share) < 4:
-        return Shape.OTHER
-    if np.mean(np.abs(changes) < 1e-4) >= _STEADY_SHARE and changes.min() < -0.05:
+    if _in_steps(np.diff(share)):
         return Shape.STEP
     held = time[np.flatnonzero(share > 1 - 1e-3)[-1]] - time[0]
     if held >= _HOLD_FROM * (time[-1] - time[0]):
@@ -99,7 +96,8 @@ def _misfits(time: NDArray[np.float64], share: NDArray[np.float64]) -> list[tupl
         part = (time - time[0]) / (time[-1] - time[0])
         found.append((Shape.EXPONENTIAL, _distance(share, share[-1] ** part)))
         if time[0] > 0:
-            found.append((Shape.INVERSE_SQRT, _distance(share, np.sqrt(time[0] / time))))
+            start = np.median(share**2 * time)
+            found.append((Shape.INVERSE_SQRT, _distance(share, np.minimum(np.sqrt(start / time), 1))))
     return sorted(found, key=lambda pair: -pair[1])  # the best fit of a shape last, so that a dict keeps it
 
 
@@ -107,5 +105,13 @@ def _distance(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
     return float(np.sqrt(np.mean((one - other) ** 2)))
 
 
+def _in_steps(changes: NDArray[np.float64]) -> bool:
+    """Whether the rate falls at once and then stays, rather than falling on and on."""
+    falls = np.flatnonzero(changes < -1e-4)
+    after = changes[falls[0] + 1 :]
+    steady = len(after) == 0 or np.mean(np.abs(after) < 1e-4) >= _STEADY_SHARE
+    return bool(steady and changes.min() < -0.05)
+
+
 def _rises(share: NDArray[np.float64]) -> bool:
-    return bool(np.all(np.diff(share) > -_FLAT))
+    return bool(np.max(np.maximum.accumulate(share) - share) <= _FLAT)

@@ -52,7 +52,10 @@ class RunStore:
 
     def exists(self) -> bool:
         """Whether there is a store at this path."""
-        return (self.path / HEADER).is_file()
+        try:
+            return (self.path / HEADER).is_file()
+        except OSError:  # a folder we may not look into
+            return False
 
     def __repr__(self) -> str:
         return f"RunStore({str(self.path)!r})"
@@ -169,8 +172,13 @@ class RunStore:
             version = json.loads((self.path / HEADER).read_text())["lodestar store"]
             segment.check_version(str(version).encode())
         except (FileNotFoundError, NotADirectoryError) as error:
-            found = "there is no run store at" if not self.path.exists() else f"no {HEADER}, so no run store, in"
-            raise StoreError(f"{found} {self.path}. Fix: lodestar import FILES --out {self.path}") from error
+            if self.path.exists():
+                raise StoreError(
+                    f"{self.path} is no run store (it has no {HEADER}). Fix: check the path, or make a new store: "
+                    "lodestar import FILES --out STORE"
+                ) from error
+            cure = f"lodestar import FILES --out {self.path}"
+            raise StoreError(f"there is no run store at {self.path}. Fix: {cure}") from error
         except OSError as error:
             raise StoreError(f"cannot read {self.path / HEADER}: {error.strerror}. Fix: check its mode") from error
         except (ValueError, KeyError, TypeError, segment.Damaged) as error:

@@ -33,7 +33,8 @@ FORMATS: Mapping[str, type[AbstractSource]] = {
     ".pq": ParquetSource,
 }
 LAYOUTS = ("auto", "long", "wide")
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int, int], None]
+"""Called with (files read, files in all, rows read)."""
 
 
 @dataclasses.dataclass
@@ -88,14 +89,16 @@ class TableImport:
         self.report = ImportReport(self.guess)
 
     def runs(self, progress: Progress | None = None) -> Iterator[Run]:
-        """The runs, assembled one after another; `report` fills as they come. `progress(done, files)` as files end."""
+        """The runs, assembled one after another; `report` fills as they come."""
         gathering = Gathering(self.guess)
-        for number, (source, name) in enumerate(self._files, 1):
+        rows = 0
+        for number, (source, name) in enumerate(self._files):
             with _readable(source.path):
-                self._gather(gathering, source, name)
+                for count in self._gather(gathering, source, name):
+                    rows += count
+                    if progress:
+                        progress(number, len(self._files), rows)
             self.report.notes += [(source.path.name, warning) for warning in source.warnings]
-            if progress:
-                progress(number, len(self._files))
         if gathering.rows_without_run:
             self.report.left_out.append(("(no name)", f"{gathering.rows_without_run} rows name no run"))
         while gathering.runs:
@@ -122,17 +125,20 @@ class TableImport:
         inside = {column.column for column in found}
         return [*(name for name in names if name not in inside), *(column.quantity for column in found)]
 
-    def _gather(self, gathering: Gathering, source: AbstractSource, name: str) -> None:
+    def _gather(self, gathering: Gathering, source: AbstractSource, name: str) -> Iterator[int]:
+        """Sort the rows of a file to their runs; yields how many, piece by piece."""
         wide = self._wide.get(str(source.path))
         if wide is not None:
             step = self.guess["step"]
             for frame in source.frames([*([step] if step else []), *(column.column for column in wide)], []):
                 gathering.add_wide(frame, source.path.name, wide)
+                yield frame.rows
             return
         numbers = [column for role in ("step", *CURVES) if (column := self.guess[role])]
         texts = [column for role in FACTS if (column := self.guess[role]) and column not in numbers]
         for frame in source.frames(numbers, texts):
             gathering.add_long(frame, source.path.name, name)
+            yield frame.rows
 
 
 def read_tables(paths: Iterable[str | Path], **options: object) -> tuple[RunSet, ImportReport]:
@@ -151,7 +157,7 @@ def import_tables(
 
 def store_runs(table: TableImport, store: RunStore, progress: Progress | None = None) -> ImportReport:
     """Read what `table` has looked at into a store."""
-    before = {summary.name for summary in store.list()} if store.exists() else set()
+    before = {summary.name for summary in store.list(skip_damaged=True)} if store.exists() else set()
     store.add_many(table.runs(progress))
     table.report.replaced = [name for name in table.report.imported if name in before]
     return table.report
@@ -164,8 +170,12 @@ class _readable:
         self.path = path
 
     def __enter__(self) -> None:
-        if not self.path.exists():
-            raise TableError(f"there is no file {self.path}. Fix: check the path")
+        try:
+            self.path.stat()
+        except FileNotFoundError as error:
+            raise TableError(f"there is no file {self.path}. Fix: check the path") from error
+        except OSError as error:
+            raise TableError(f"cannot read {self.path}: {error.strerror}. Fix: check its mode") from error
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         arrow = need("pyarrow", "cli")

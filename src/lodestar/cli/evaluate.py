@@ -1,0 +1,201 @@
+"""`lodestar evaluate`: how good is a forecaster on runs it never saw, beside three simple ones.
+
+Comes in: a forecaster file and runs. Goes out: the paper's table A1 and what matters beyond it, on the screen, as JSON,
+as one HTML page, as figures. Measures nothing itself.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lodestar.cli import _screen
+from lodestar.cli._source import open_runs
+
+if TYPE_CHECKING:
+    from lodestar.evaluate import Evaluation
+    from lodestar.evaluate.evaluation import Scope, Spread
+    from lodestar.runs.run import Run
+
+
+def register(app: typer.Typer) -> None:
+    """Join the app."""
+    app.command("evaluate")(evaluate_command)
+
+
+def evaluate_command(
+    model: Annotated[Path, typer.Argument(help="The forecaster file, as lodestar fit writes it.")],
+    runs: Annotated[Path, typer.Argument(help="A store of runs, or a table that could be imported.")],
+    against: Annotated[
+        Path | None,
+        typer.Option(metavar="RUNS", help="The runs the fit used: the nearest past run chooses among them."),
+    ] = None,
+    seed: Annotated[list[int] | None, typer.Option(help="Only runs with this seed; may be repeated.")] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where",
+            "--split",
+            metavar="KEY=VALUE",
+            help="Only runs with this fact (seed, schedule, peak_lr, task, source, name, ...); may be repeated.",
+        ),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Test all runs, also those the fit may have learned from.")
+    ] = False,
+    seen: Annotated[
+        list[float] | None,
+        typer.Option(metavar="FRACTION", help="How much of a run is shown; may be repeated. Default: 0.05 and 0.5."),
+    ] = None,
+    first_epoch: Annotated[
+        float | None,
+        typer.Option(metavar="FRACTION", help="How much the selection test shows. Default: one epoch if known, 1/60."),
+    ] = None,
+    most: Annotated[int, typer.Option(min=1, help="Test no more runs than this.")] = 200,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="PAGE", help="Write one HTML page.")] = None,
+    figures: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Write every figure as PNG and SVG.", show_default=False)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Say how good a forecaster is, on runs it never saw.
+
+    If the runs are those of the fit, only the ones it held out are tested, each by the members that never saw it. If
+    they are others, all are. Beside it: the last value held, the nearest past run (needs --against), a power law.
+
+    \b
+    Examples:
+      lodestar evaluate forecaster.lodestar runs
+      lodestar evaluate forecaster.lodestar runs --seed 4 --against runs -o page.html
+      lodestar evaluate forecaster.lodestar runs --where schedule=cosine --json > evaluation.json
+    """
+    from lodestar.evaluate import evaluate
+    from lodestar.forecaster import load
+
+    filters = _filters(seed or [], where or [])
+    tested = open_runs(runs)
+    if filters:
+        tested = tested.keep(lambda run: _wanted(run, filters))
+    with _screen.progress("evaluating (%)", 100, quiet=as_json) as update:
+        try:
+            found = evaluate(
+                load(model),
+                tested,
+                fractions=tuple(seen or (0.05, 0.5)),
+                against=None if against is None else open_runs(against),
+                which="all" if everything else "unseen",
+                first_epoch=first_epoch,
+                most=most,
+                on_progress=lambda done, of: update(round(100 * done / of)),
+            )
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+    written = _write(found, out, figures)
+    if as_json:
+        _screen.show_json(found.to_dict())
+    else:
+        _show(found)
+        for line in written:
+            _screen.out().print(_screen.safe(line, "green"))
+
+
+def _filters(seeds: list[int], words: list[str]) -> dict[str, list[str]]:
+    """What each fact may be."""
+    found: dict[str, list[str]] = {"seed": [str(seed) for seed in seeds]} if seeds else {}
+    for word in words:
+        key, sign, value = word.partition("=")
+        if not sign or not key.strip():
+            raise typer.BadParameter(f"takes KEY=VALUE such as schedule=cosine, got {word!r}", param_hint="--where")
+        found.setdefault(key.strip(), []).append(value.strip())
+    return found
+
+
+def _wanted(run: "Run", filters: dict[str, list[str]]) -> bool:
+    facts = run.facts
+    known: dict[str, object] = {**facts.extra, "name": run.name, "status": run.status, "peak_lr": run.peak_lr}
+    known |= {"task": facts.task, "schedule": facts.schedule, "seed": facts.seed, "source": facts.source}
+    return all(any(_same(known.get(key), value) for value in values) for key, values in filters.items())
+
+
+def _same(fact: object, value: str) -> bool:
+    if isinstance(fact, int | float) and not isinstance(fact, bool):
+        try:
+            return abs(fact - float(value)) <= 1e-6 * abs(fact)
+        except ValueError:
+            return False
+    return str(fact).lower() == value.lower()
+
+
+def _write(found: "Evaluation", out: Path | None, figures: Path | None) -> list[str]:
+    """The page and the figures, if asked for; sentences on what was written."""
+    if out is None and figures is None:
+        return []
+    from lodestar.report import save_figures, save_page
+
+    lines = []
+    if out is not None:
+        save_page(found, out)
+        lines.append(f"Page: {out}")
+    if figures is not None:
+        lines.append(f"Figures: {len(save_figures(found, figures))} files in {figures}")
+    return lines
+
+
+def _show(found: "Evaluation") -> None:
+    console = _screen.out()
+    console.print(_screen.safe(f"Tested on {len(found.runs)} runs.", "bold"))
+    for note in found.notes:
+        console.print(_screen.safe(f"Note: {note}", "yellow"))
+    console.print(_accuracy(found, "whole run", "Relative MSE, whole run (the paper's table A1)"))
+    console.print(_accuracy(found, "still to come", "Relative MSE, only what was still to come"))
+    console.print(_ranks(found))
+    console.print(_bands(found))
+    spent = found.stiffness
+    console.print(
+        _screen.safe(f"Solver: {spent.evaluations.mean:.0f} evaluations a run at {spent.tolerance:g}.", "dim")
+    )
+
+
+def _accuracy(found: "Evaluation", scope: "Scope", title: str):
+    lines = _screen.table("", *(f">{name}" for name in found.forecasters), title=title)
+    for channel, words in {"loss": "training loss", "lr": "learning rate", "metric": found.metric_name}.items():
+        for seen in dict.fromkeys(row.seen for row in found.accuracy):
+            errors = [getattr(found.error(name, seen, scope), channel) for name in found.forecasters]
+            best = min((error.mean for error in errors if error.runs), default=None)
+            cells = (_screen.safe(_cell(error), "bold green" if error.mean == best else "") for error in errors)
+            lines.add_row(_screen.safe(f"{words} ({100 * seen:.3g} %)", limit=36), *cells)
+    return lines
+
+
+def _ranks(found: "Evaluation"):
+    """Spearman, and whom each would have picked."""
+    lines = _screen.table("", *(f">{name}" for name in found.forecasters), title="Which run ends best?")
+    for seen in dict.fromkeys(row.seen for row in found.accuracy):
+        row = [one.spearman for one in found.ranking if one.seen == seen]
+        lines.add_row(f"Spearman ({100 * seen:.3g} %)", *(_screen.number(value, 3) for value in row))
+    picked = {one.forecaster: one for one in found.selection}
+    if picked:
+        first = next(iter(picked.values()))
+        ranks = (f"{picked[name].rank} of {picked[name].runs}" if name in picked else "-" for name in found.forecasters)
+        finals = (_screen.number(picked[name].final) if name in picked else "-" for name in found.forecasters)
+        lines.add_row(f"rank of its pick ({100 * first.seen:.2g} %)", *ranks)
+        lines.add_row(f"its final (best {_screen.number(first.best_final)})", *finals)
+    return lines
+
+
+def _bands(found: "Evaluation"):
+    lines = _screen.table(
+        "band", ">seen", ">loss", ">learning rate", ">metric", ">final metric", title="What the bands held"
+    )
+    for row in found.coverage:
+        held = (row.loss, row.lr, row.metric, row.final_metric)
+        lines.add_row(f"{row.level:.0%}", f"{100 * row.seen:.3g} %", *(_share(value) for value in held))
+    return lines
+
+
+def _cell(error: "Spread") -> str:
+    return f"{error.mean:.2g} ±{error.std:.1g}" if error.runs else "-"
+
+
+def _share(value: float) -> str:
+    return f"{value:.0%}" if value == value else "-"
