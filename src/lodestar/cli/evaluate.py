@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from lodestar.runs.run import Run
 
 
+SHOWN = 5
+WIDE = 110  # columns from which on a spread is shown beside each mean
+
+
 def register(app: typer.Typer) -> None:
     """Join the app."""
     app.command("evaluate")(evaluate_command)
@@ -90,7 +94,7 @@ def evaluate_command(
             )
         except ValueError as error:
             raise typer.BadParameter(str(error)) from None
-    written = _write(found, out, figures)
+    written = _write(found, out, figures, as_json)
     if as_json:
         _screen.show_json(found.to_dict())
     else:
@@ -126,18 +130,19 @@ def _same(fact: object, value: str) -> bool:
     return str(fact).lower() == value.lower()
 
 
-def _write(found: "Evaluation", out: Path | None, figures: Path | None) -> list[str]:
+def _write(found: "Evaluation", out: Path | None, figures: Path | None, quiet: bool) -> list[str]:
     """The page and the figures, if asked for; sentences on what was written."""
     if out is None and figures is None:
         return []
     from lodestar.report import save_figures, save_page
 
     lines = []
-    if out is not None:
-        save_page(found, out)
-        lines.append(f"Page: {out}")
-    if figures is not None:
-        lines.append(f"Figures: {len(save_figures(found, figures))} files in {figures}")
+    with _screen.progress("drawing", None, quiet=quiet):
+        if out is not None:
+            save_page(found, out)
+            lines.append(f"Page: {out}")
+        if figures is not None:
+            lines.append(f"Figures: {len(save_figures(found, figures))} files in {figures}")
     return lines
 
 
@@ -146,6 +151,10 @@ def _show(found: "Evaluation") -> None:
     console.print(_screen.safe(f"Tested on {len(found.runs)} runs.", "bold"))
     for note in found.notes:
         console.print(_screen.safe(f"Note: {note}", "yellow"))
+    for name, reason in found.aside[:SHOWN]:
+        console.print(_screen.safe(f"  {_screen.safe(name, limit=48).plain}: {reason}", "dim"))
+    if len(found.aside) > SHOWN:
+        console.print(_screen.safe(f"  and {len(found.aside) - SHOWN} more (--json lists all)", "dim"))
     console.print(_accuracy(found, "whole run", "Relative MSE, whole run (the paper's table A1)"))
     console.print(_accuracy(found, "still to come", "Relative MSE, only what was still to come"))
     console.print(_ranks(found))
@@ -158,11 +167,12 @@ def _show(found: "Evaluation") -> None:
 
 def _accuracy(found: "Evaluation", scope: "Scope", title: str):
     lines = _screen.table("", *(f">{name}" for name in found.forecasters), title=title)
-    for channel, words in {"loss": "training loss", "lr": "learning rate", "metric": found.metric_name}.items():
+    wide = _screen.out().width >= WIDE
+    for channel, words in {"loss": "loss", "lr": "lr", "metric": found.metric_name}.items():
         for seen in dict.fromkeys(row.seen for row in found.accuracy):
             errors = [getattr(found.error(name, seen, scope), channel) for name in found.forecasters]
             best = min((error.mean for error in errors if error.runs), default=None)
-            cells = (_screen.safe(_cell(error), "bold green" if error.mean == best else "") for error in errors)
+            cells = (_screen.safe(_cell(error, wide), "bold green" if error.mean == best else "") for error in errors)
             lines.add_row(_screen.safe(f"{words} ({100 * seen:.3g} %)", limit=36), *cells)
     return lines
 
@@ -178,7 +188,7 @@ def _ranks(found: "Evaluation"):
         first = next(iter(picked.values()))
         ranks = (f"{picked[name].rank} of {picked[name].runs}" if name in picked else "-" for name in found.forecasters)
         finals = (_screen.number(picked[name].final) if name in picked else "-" for name in found.forecasters)
-        lines.add_row(f"rank of its pick ({100 * first.seen:.2g} %)", *ranks)
+        lines.add_row(f"its pick (shown {100 * first.seen:.2g} %)", *ranks)
         lines.add_row(f"its final (best {_screen.number(first.best_final)})", *finals)
     return lines
 
@@ -193,8 +203,10 @@ def _bands(found: "Evaluation"):
     return lines
 
 
-def _cell(error: "Spread") -> str:
-    return f"{error.mean:.2g} ±{error.std:.1g}" if error.runs else "-"
+def _cell(error: "Spread", wide: bool) -> str:
+    if not error.runs:
+        return "-"
+    return f"{error.mean:.2g} ±{error.std:.1g}" if wide else f"{error.mean:.2g}"
 
 
 def _share(value: float) -> str:

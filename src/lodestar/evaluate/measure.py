@@ -92,7 +92,7 @@ def _check(fractions: Sequence[float], first_epoch: float | None, most: int) -> 
 def _notes(trial: Trial, contest: Contest) -> tuple[str, ...]:
     notes = list(trial.notes)
     if trial.data.aside:
-        notes.append(f"{len(trial.data.aside)} runs could not be tested and were set aside; the reasons are listed.")
+        notes.append(f"{len(trial.data.aside)} runs could not be tested and were set aside, with reasons.")
     if contest.past is None:
         notes.append("The nearest past run did not take part: no past runs were given (--against).")
     if len(trial.data) < 10:

@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 
 from lodestar import __version__
+from lodestar._errors import StoreError
 from lodestar.evaluate.evaluation import OURS, Evaluation
 from lodestar.report.gallery import gallery
 from lodestar.report.ink import Panel, svg_for_page
@@ -70,7 +71,12 @@ def page(evaluation: Evaluation) -> str:
 
 def save_page(evaluation: Evaluation, path: str | Path) -> None:
     """Write the page, whole or not at all."""
-    _disk.write_whole(Path(path), page(evaluation).encode())
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(_disk.cannot_write(target.parent, error)) from error
+    _disk.write_whole(target, page(evaluation).encode())
 
 
 def _head(evaluation: Evaluation) -> list[str]:

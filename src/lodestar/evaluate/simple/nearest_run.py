@@ -25,7 +25,7 @@ _PROBES = 40  # past runs asked whether the shift helps
 class NearestRun(AbstractSimple):
     """Copies the rest of the nearest past run. `shift`: move it to meet the last value seen; None: if it helps."""
 
-    name: ClassVar[str] = "nearest past run"
+    name: ClassVar[str] = "nearest run"
     needs_past: ClassVar[bool] = True
     recipe: Recipe
     past: Prepared
