@@ -90,6 +90,8 @@ class LodestarLR(LRScheduler):
         self._postponed = epoch is None and decision_due(self.scheduler, self.global_step + 1)
         if not self._postponed:
             self._apply()
+        elif isinstance(self.scheduler, Ranked):
+            self.scheduler.reduce(self.global_step)
 
     def get_lr(self) -> list[float | Tensor]:
         """The rate of each param group, as last set."""

@@ -63,14 +63,13 @@ class LodestarCallback(pl.Callback):
         self._install(trainer)
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
-        """Report the loss."""
-        done = self._installed.global_step
+        """Report the loss, then set the rate of the next update."""
+        scheduler = self._installed
         loss = outputs.get("loss") if isinstance(outputs, dict) else outputs
-        if loss is None or done % self._loss_every:
-            return
-        if pl_module.automatic_optimization:  # Lightning has divided it, for the gradients to add up to a mean
-            loss = loss * trainer.accumulate_grad_batches
-        self._installed.observe(loss=loss)
+        if loss is not None and pl_module.automatic_optimization:
+            loss = loss * trainer.accumulate_grad_batches  # Lightning has divided it, for gradients to add up to a mean
+        if scheduler.global_step > 0:
+            scheduler.step(loss=None if scheduler.global_step % self._loss_every else loss)
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
         """Report the metric."""
@@ -98,9 +97,9 @@ class LodestarCallback(pl.Callback):
             )
         total = None if is_steering(self._source) else self._total_steps or _total_of(trainer)
         self.scheduler = LodestarLR(trainer.optimizers[0], self._source, total, **self._options)
-        trainer.strategy.lr_scheduler_configs.append(
-            _LRSchedulerConfig(scheduler=self.scheduler, interval="step", name="lodestar")
-        )
+        # Lightning calls step() before it shows us the loss; so it is never to call it, and we do
+        config = _LRSchedulerConfig(scheduler=self.scheduler, interval="step", frequency=sys.maxsize, name="lodestar")
+        trainer.strategy.lr_scheduler_configs.append(config)
 
 
 def _total_of(trainer: Any) -> int:

@@ -1,10 +1,10 @@
 """Many ranks: losses and metrics are averaged over all ranks, rank 0 decides, its rates are broadcast.
 
 Comes in: one `Scheduler` on each rank, and a torch.distributed process group. Goes out: the same learning rate on every
-rank, to the last bit. Ranks talk once for each point of the forecaster's grid (a few hundred times in a run, two small
-messages), in the call of `lr_at` that first passes the point's last step; so every rank has to ask for the same steps
-in the same order, as data-parallel training does. A value that only some ranks report (validation on rank 0) is
-averaged over those. This file does not know optimisers.
+rank, to the last bit. Ranks talk once for each point of the forecaster's grid (a few hundred times in a run, in three
+small messages): `reduce` when a point's last update is made, and the first `lr_at` after it. So every rank has to make
+the same updates, as data-parallel training does; nobody waits in `observe`, and a value that only some ranks report
+(validation on rank 0) is averaged over those. This file does not know optimisers.
 
 `LodestarLR` puts this around its scheduler by itself when torch.distributed runs with more than one rank.
 """
@@ -31,9 +31,9 @@ def many_ranks() -> bool:
 class Ranked:
     """A scheduler shared by all ranks of a process group.
 
-    `every` is how many steps lie between two exchanges (default: one point of the grid). A checkpoint written by rank 0
-    alone and loaded everywhere resumes exactly where it falls on an exchange; within a stretch the other ranks' values
-    since the last exchange are not in it. With `every=1` each step is exact, at the price of two messages a step.
+    `every` is how many steps lie between two exchanges (default: one point of the grid). A checkpoint that rank 0
+    writes and all ranks load resumes exactly after the last step of a stretch; in the middle of one, the other ranks'
+    values since its start are not in it. With `every=1` any step is exact, at the price of three messages a step.
     """
 
     def __init__(self, scheduler: Scheduler, *, every: int | None = None, group: Any = None):
@@ -46,6 +46,7 @@ class Ranked:
         self._start = 1  # the step of the first rate in the table
         self._table: list[float] = []
         self._pending = _nothing()
+        self._reduced: int | None = None  # the step up to which rank 0 has heard all
 
     @property
     def total_steps(self) -> int:
@@ -100,21 +101,30 @@ class Ranked:
         if "table" not in state:
             state = {"rank": None, "start": 1, "table": [], "scheduler": state}
         self.scheduler.load_state_dict(state["scheduler"])
-        self._start, self._table = int(state["start"]), list(state["table"])
+        self._start, self._table, self._reduced = int(state["start"]), list(state["table"]), None
         mine = state["rank"] == self._rank
         self._pending = {k: list(v) for k, v in state["pending"].items()} if mine else _nothing()
 
-    def _exchange(self, step: int) -> None:
-        """All ranks: sum what was seen; rank 0: decide; all: take the rates of the next stretch."""
+    def reduce(self, step: int) -> None:
+        """All ranks, after update `step`: rank 0's scheduler hears the mean of what was seen since the last time."""
+        if self._reduced == step:
+            return
         seen = [*self._pending["loss"], *self._pending["metric"]]
         sums = torch.tensor(seen, dtype=torch.float64, device=_device(self._group))
         dist.all_reduce(sums, group=self._group)
-        rates = torch.zeros(self._stretch(step), dtype=torch.float64, device=sums.device)
+        self._reduced, self._pending = step, _nothing()
         if self._rank == 0:
-            self._take_in(step - 1, *sums.tolist())
+            self._take_in(step, *sums.tolist())
+
+    def _exchange(self, step: int) -> None:
+        """All ranks: bring together what was seen; rank 0: decide; all: take the rates of the next stretch."""
+        self._reduced = None  # a metric may have come since
+        self.reduce(step - 1)
+        rates = torch.zeros(self._stretch(step), dtype=torch.float64, device=_device(self._group))
+        if self._rank == 0:
             rates += torch.tensor([self.scheduler.lr_at(step + i) for i in range(len(rates))], dtype=torch.float64)
         dist.broadcast(rates, src=_first(self._group), group=self._group)
-        self._start, self._table, self._pending = step, rates.tolist(), _nothing()
+        self._start, self._table = step, rates.tolist()
 
     def _take_in(self, step: int, loss: float, losses: float, metric: float, metrics: float) -> None:
         if losses:
