@@ -78,3 +78,10 @@ def test_a_folder_of_tables_and_a_folder_of_nothing(doctor, tmp_path):
     assert "is no run store" in doctor("logs").stderr
     (tmp_path / "logs" / "t.csv").write_text("step,loss,val_acc\n1,2,.1\n2,1,.2\n")
     assert "1 runs, 0 usable" in doctor("logs").stdout
+
+
+def test_runs_of_a_table_that_cannot_be_read_are_not_passed_over(doctor, tmp_path):
+    (tmp_path / "t.csv").write_text("run,step,loss,val_acc,lr\na,1,2,.1,-1\nb,1,2,.1,.1\n")
+    result = doctor("t.csv", "--json")
+    assert "not examined: a" in result.stderr
+    assert [left["run"] for left in json.loads(result.stdout)["left_out"]] == ["a"]

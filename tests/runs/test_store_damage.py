@@ -91,7 +91,10 @@ def not_allowed_to_write(folder: Path):
     """Take the right to write away; root has every right, so root becomes nobody for a while."""
     folder.chmod(0o555)
     if os.geteuid() == 0:
-        os.seteuid(65534)
+        try:
+            os.seteuid(65534)
+        except PermissionError:
+            pytest.skip("root may write anywhere, and this root may not become another user")
     try:
         yield
     finally:

@@ -1,15 +1,22 @@
 """Import of tables, on files as people have them."""
 
+import csv
+import gzip
 import json
 import math
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lodestar._errors import TableError
 from lodestar.runs import Direction, RunStore, Series, Status
+from lodestar.runs.sources import BLANKS
 from lodestar.runs.table import TableImport, import_tables, read_tables
 
 HEAD = "run,step,loss,val_acc,lr\n"
@@ -103,6 +110,26 @@ def test_a_missing_lr_is_kept_and_noted(read):
     [run], report = read("t.csv", "step,loss,val_acc\n1,2,.1\n2,1,.2\n")
     assert len(run.lr) == 0
     assert report.notes == [("t", "no learning rate was logged")]
+
+
+@pytest.mark.parametrize("sign", [";", "\t"])
+def test_other_separators_are_noticed(read, sign):
+    [run] = read("t.csv", "step,loss,val_acc,lr\n1,2,.1,.1\n".replace(",", sign))[0]
+    assert run.final_metric == 0.1
+
+
+def test_a_compressed_table(tmp_path):
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"step,loss,val_acc,lr\n1,2,.1,.1\n"))
+    [run] = read_tables([tmp_path / "t.csv.gz"])[0]
+    assert (run.name, run.final_metric) == ("t", 0.1)
+
+
+def test_pieces_of_a_run_in_two_files_come_together_and_say_so(tmp_path):
+    (tmp_path / "1.csv").write_text(HEAD + "a,1,2,.1,.1\n")
+    (tmp_path / "2.csv").write_text(HEAD + "a,2,1,.2,.1\n")
+    [run], report = read_tables([tmp_path])
+    assert len(run.loss) == 2
+    assert report.notes == [("a", "rows come from 2 files (1.csv, 2.csv)")]
 
 
 def test_a_planned_length_tells_a_run_cut_short(read):
@@ -310,3 +337,31 @@ def test_progress_counts_files_and_rows(tmp_path):
     seen = []
     list(TableImport([tmp_path]).runs(lambda *counts: seen.append(counts)))
     assert seen == [(0, 2, 2), (1, 2, 4)]
+
+
+numbers = st.none() | st.floats(allow_nan=False, allow_infinity=False)
+names = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1, max_size=8).filter(
+    lambda name: name.strip() == name and name not in BLANKS
+)
+
+
+@given(
+    st.dictionaries(names, st.dictionaries(st.integers(0, 999), st.tuples(numbers, numbers), min_size=1), min_size=1)
+)
+@settings(max_examples=60, deadline=None)
+def test_what_was_written_to_a_csv_is_what_comes_in(tables):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.csv"
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["run", "step", "loss", "val_acc"])
+            for name, rows in tables.items():
+                writer.writerows([name, step, *values] for step, values in rows.items())
+        runs, report = read_tables([path])
+    wanted = {name: rows for name, rows in tables.items() if any(loss is not None for loss, _ in rows.values())}
+    assert {run.name for run in runs} == set(wanted)
+    assert len(report.left_out) == len(tables) - len(wanted)
+    for run in runs:
+        for curve, place in ((run.loss, 0), (run.metric, 1)):
+            logged = {step: row[place] for step, row in sorted(wanted[run.name].items()) if row[place] is not None}
+            assert curve == Series(list(logged), list(logged.values()))

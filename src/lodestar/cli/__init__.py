@@ -19,6 +19,7 @@ COMMANDS = (
     "lodestar.cli.fit",
     "lodestar.cli.forecast",
     "lodestar.cli.evaluate",
+    "lodestar.cli.explain",
 )
 
 

@@ -45,26 +45,30 @@ def doctor(
     """
     from lodestar.runs.doctor import Severity, diagnose
 
-    found, total = _open(runs, skip_damaged)
+    found, total, left_out = _open(runs, skip_damaged)
     with _screen.progress("examining runs", total, quiet=as_json) as update:
         diagnosis = diagnose(found, update)
+    for name, reason in left_out:
+        _screen.warn(f"not examined: {name[:60]}: {reason}")
     if as_json:
-        _screen.show_json(diagnosis.as_dict())
+        told = [{"run": name, "reason": reason} for name, reason in left_out]
+        _screen.show_json({**diagnosis.as_dict(), "left_out": told})
     else:
         _show(diagnosis, everything)
-    if diagnosis.of(Severity.ERROR):
+    if left_out or diagnosis.of(Severity.ERROR):
         raise typer.Exit(1)
 
 
-def _open(path: Path, skip_damaged: bool) -> "tuple[Iterable[Run], int | None]":
-    """The runs to look at, one by one, and how many there are if that is known."""
+def _open(path: Path, skip_damaged: bool) -> "tuple[Iterable[Run], int | None, list[tuple[str, str]]]":
+    """The runs to look at, one by one; how many, if known; and a list that fills with those that cannot be read."""
     from lodestar.runs.store import RunStore
     from lodestar.runs.table import TableImport
 
     if path.is_file() or (path.is_dir() and not RunStore(path).exists() and any(path.iterdir())):
-        return TableImport([path]).runs(), None
+        table = TableImport([path])
+        return table.runs(), None, table.report.left_out
     store = RunStore.open(path)
-    return store.iter(skip_damaged=skip_damaged), len(store.list(skip_damaged=skip_damaged))
+    return store.iter(skip_damaged=skip_damaged), len(store.list(skip_damaged=skip_damaged)), []
 
 
 def _show(diagnosis: "Diagnosis", everything: bool) -> None:

@@ -28,6 +28,8 @@ def assemble(gathered: Gathered, guess: ColumnGuess, task: str | None = None) ->
     notes: list[str] = []
     if gathered.rows_without_step:
         notes.append(f"{gathered.rows_without_step} rows have no step and were left out")
+    if len(gathered.sources) > 1:
+        notes.append(f"rows come from {len(gathered.sources)} files ({', '.join(gathered.sources[:3])})")
     curves = _merged_curves(gathered, notes)
     if not len(curves["loss"][0]):
         raise RunError(f"run {gathered.name!r} has no training loss. Fix: log the loss, or name its column (--loss)")

@@ -82,7 +82,7 @@ class AbstractSource(abc.ABC):
 
 
 class CsvSource(AbstractSource):
-    """Comma or tab separated, also compressed (.csv.gz); read a block at a time."""
+    """Separated by commas, semicolons or tabs, also compressed (.csv.gz); read a block at a time."""
 
     def names(self) -> tuple[list[str], list[str]]:
         """From the header line."""
@@ -104,17 +104,20 @@ class CsvSource(AbstractSource):
 
     def _open(self, types: dict[str, str]) -> Any:
         pa, csv = need("pyarrow", "cli"), need("pyarrow.csv", "cli")
-        suffixes = {suffix.lower() for suffix in self.path.suffixes}
         kinds = {name: pa.type_for_alias(kind) for name, kind in types.items()}
         return csv.open_csv(
             str(self.path),
-            parse_options=csv.ParseOptions(
-                delimiter="\t" if suffixes & {".tsv", ".tab"} else ",", invalid_row_handler=self._skip
-            ),
+            parse_options=csv.ParseOptions(delimiter=self._delimiter(), invalid_row_handler=self._skip),
             convert_options=csv.ConvertOptions(
                 column_types=kinds, include_columns=list(kinds), null_values=BLANKS, strings_can_be_null=True
             ),
         )
+
+    def _delimiter(self) -> str:
+        """The sign that occurs most often in the first line; a comma where none does."""
+        with need("pyarrow", "cli").input_stream(str(self.path)) as stream:
+            heading = stream.read(65_536).split(b"\n")[0]
+        return max(",\t;", key=lambda sign: heading.count(sign.encode()))
 
     def _skip(self, row: Any) -> str:
         cells = f"{row.actual_columns} cells instead of {row.expected_columns}"

@@ -1,0 +1,167 @@
+"""`lodestar explain`: what the scheduler did in a run, and why, from its log.
+
+Comes in: a decision log, of a run that is over, under way or killed. Goes out: a table, JSON, or a figure of the
+learning rate, the forecasts of the final metric with their bands, and how many candidates were accepted.
+"""
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lodestar.cli import _screen
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from lodestar.report.ink import Panel
+    from lodestar.scheduler import Decision, Log
+
+
+def register(app: typer.Typer) -> None:
+    """Join the app."""
+    app.command("explain")(explain_command)
+
+
+def explain_command(
+    log: Annotated[Path, typer.Argument(help="The file given to the job as Scheduler(log=...).")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Draw a figure into this file (.png or .svg) as well.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every decision as JSON.")] = False,
+) -> None:
+    """Show what the scheduler did in a run, decision by decision, and why.
+
+    \b
+    Examples:
+      lodestar explain run.jsonl
+      lodestar explain run.jsonl -o run.png
+    """
+    from lodestar.scheduler import read_log
+
+    if out is not None and out.suffix.lower() not in (".png", ".svg"):
+        raise typer.BadParameter(f"--out must end in .png or .svg, got {out.name!r}")
+    found = read_log(log)
+    if as_json:
+        decisions = [decision.to_dict() for decision in found.decisions]
+        _screen.show_json(
+            {"job": found.header, "decisions": decisions, "warnings": found.warnings, "skipped_lines": found.skipped}
+        )
+    else:
+        _show(found)
+    if found.skipped:
+        _screen.warn(f"{found.skipped} lines of {log} could not be read: the job was killed while writing")
+    if out is not None:
+        _draw(found, out)
+
+
+def _show(log: "Log") -> None:
+    """The table, then what it comes to."""
+    console = _screen.out()
+    metric = str(log.header.get("metric", "metric"))
+    rows = _screen.table(
+        ">after step", ">loss", f">{metric}", ">accepted", "best from", ">predicted", ">80% band", ">next lr", "outcome"
+    )
+    for decision in log.decisions:
+        rows.add_row(*_row(decision))
+    console.print(rows)
+    kinds: dict[str, int] = {}
+    for decision in log.decisions:
+        kinds[str(decision.outcome)] = kinds.get(str(decision.outcome), 0) + 1
+    mode = "; shadow mode: none of it was followed" if log.header.get("mode") == "shadow" else ""
+    console.print(
+        _screen.safe(f"{len(log.decisions)} decisions over {log.header.get('total_steps')} steps{mode}", "bold")
+    )
+    for sentence, count in sorted(kinds.items(), key=lambda kind: -kind[1]):
+        console.print(_screen.safe(f"  {count:4d}  {sentence}"))
+    for warning in log.warnings:
+        _screen.warn(warning)
+
+
+def _row(decision: "Decision") -> "list":
+    sources = ", ".join(dict.fromkeys(winner.source for winner in decision.winners))
+    low, high = decision.band or (None, None)
+    first, last = _screen.number(decision.first_lr, 3), _screen.number(decision.last_lr, 3)
+    sentence = str(decision.outcome) + (f" ({decision.note})" if decision.note else "")
+    return [
+        str(decision.step),
+        _screen.number(decision.loss),
+        _screen.number(decision.metric),
+        f"{decision.accepted}/{decision.samples}" if decision.samples else "-",
+        sources or "-",
+        _screen.number(decision.predicted),
+        "-" if low is None else f"{_screen.number(low, 3)} to {_screen.number(high, 3)}",
+        first if first == last else f"{first} to {last}",
+        _screen.safe(sentence),
+    ]
+
+
+def _draw(log: "Log", out: Path) -> None:
+    """The figure, into a file."""
+    from lodestar._errors import LodestarError
+    from lodestar.report.ink import file_bytes
+
+    data = file_bytes(_panel(log), out.suffix.lower().removeprefix("."))
+    spare = out.with_name(f".{out.name}.tmp")
+    try:
+        spare.write_bytes(data)
+        spare.replace(out)
+    except OSError as error:
+        spare.unlink(missing_ok=True)
+        raise LodestarError(f"the figure {out} cannot be written: {error}. Fix: pass another path with -o") from error
+    _screen.err().print(_screen.safe(f"Figure: {out}"))
+
+
+def _panel(log: "Log") -> "Panel":
+    """Three drawings over the same steps."""
+    from lodestar.report.ink import Panel
+
+    metric = str(log.header.get("metric", "metric"))[:30]
+
+    def draw(axes: "Sequence[Axes]") -> None:
+        _draw_lr(axes[0], log.decisions)
+        _draw_forecasts(axes[1], log.decisions, metric)
+        _draw_accepted(axes[2], log.decisions)
+
+    return Panel("decisions", "decisions of the scheduler", draw, rows=3)
+
+
+def _draw_lr(axes: "Axes", decisions: "list[Decision]") -> None:
+    """Each decision's rate until the next one takes over; a mark where the plan changed."""
+    from lodestar.report.ink import COLOURS
+    from lodestar.scheduler import Outcome
+
+    edges = [decision.step for decision in decisions[1:]] + [2**62]
+    pairs = [p for d, stop in zip(decisions, edges, strict=True) for p in d.lr if p[0] <= stop]
+    axes.plot([step for step, _ in pairs], [rate for _, rate in pairs], color=COLOURS[0])
+    for outcome, colour in ((Outcome.REPLANNED, COLOURS[1]), (Outcome.CUT, COLOURS[4]), (Outcome.GATED, COLOURS[3])):
+        for decision in decisions:
+            if decision.outcome is outcome:
+                axes.axvline(decision.step, color=colour, linewidth=0.8, alpha=0.6)
+    axes.set_ylabel("lr")
+
+
+def _draw_forecasts(axes: "Axes", decisions: "list[Decision]", metric: str) -> None:
+    from lodestar.report.ink import COLOURS, INK
+
+    known = [d for d in decisions if d.predicted is not None]
+    axes.plot([d.step for d in known], [d.predicted or 0.0 for d in known], "o-", color=COLOURS[0], markersize=3)
+    banded = [(d.step, *d.band) for d in known if d.band is not None]
+    if banded:
+        steps, low, high = zip(*banded, strict=True)
+        axes.fill_between(steps, low, high, color=COLOURS[0], alpha=0.2, linewidth=0)
+    seen = [(d.step, d.metric) for d in decisions if d.metric is not None]
+    axes.plot([step for step, _ in seen], [value for _, value in seen], color=INK, linewidth=1)
+    axes.set_ylabel(f"{metric}: seen, final")
+
+
+def _draw_accepted(axes: "Axes", decisions: "list[Decision]") -> None:
+    from lodestar.report.ink import COLOURS, FAINT
+
+    weighed = [d for d in decisions if d.samples]
+    width = min((b.step - a.step for a, b in itertools.pairwise(weighed)), default=1) * 0.8
+    axes.bar([d.step for d in weighed], [d.samples for d in weighed], width=width, color=FAINT, alpha=0.3)
+    axes.bar([d.step for d in weighed], [d.accepted for d in weighed], width=width, color=COLOURS[2])
+    axes.set(xlabel="step", ylabel="accepted")
