@@ -223,6 +223,12 @@ def test_the_followed_plan_is_what_was_given():
     assert one.plan().first_step == 334
 
 
+def test_before_the_first_step_nothing_was_followed():
+    one = Scheduler(FORECASTER, 20)
+    assert len(one.followed()) == 0
+    assert one.followed().values().tolist() == []
+
+
 def test_a_metric_to_be_minimised_is_steered_down():
     forecaster = random_forecaster(seed=5, points=40, direction="min")  # pyright: ignore[reportArgumentType]
     one = Scheduler(forecaster, TOTAL, preset="paper", tolerance=500.0)

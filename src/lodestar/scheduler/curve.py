@@ -42,9 +42,9 @@ class Curve:
         return Curve([*kept.knots, *knots], [*kept.lr, *np.clip(rates, caps.low, caps.high).tolist()])
 
     def plan(self, first_step: int, last_step: int) -> Plan:
-        """The stretch from one step to another, frozen."""
+        """The stretch from one step to another, frozen. No step at all still has a knot to hold."""
         start = max(bisect.bisect_left(self.knots, first_step) - 1, 0)
-        stop = bisect.bisect_left(self.knots, last_step) + 1
+        stop = bisect.bisect_left(self.knots, max(first_step, last_step)) + 1
         return Plan(first_step, last_step, tuple(self.knots[start:stop]), tuple(self.lr[start:stop]))
 
 
