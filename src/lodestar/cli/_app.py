@@ -82,9 +82,10 @@ def _start(
 
     \b
     The way through:
-      lodestar import logs/*.csv --out runs     bring past runs in
-      lodestar runs runs                        list them
-      lodestar doctor runs                      what is wrong or thin, and the cure
+      lodestar import logs/*.csv --out runs       bring past runs in
+      lodestar doctor runs                        what is wrong or thin, and the cure
+      lodestar fit runs -o forecaster.lodestar    fit a forecaster to them
+      lodestar evaluate forecaster.lodestar runs  how good it is, on runs it never saw
     """
     logger = logging.getLogger("lodestar")
     if not any(isinstance(handler, _LogToScreen) for handler in logger.handlers):
