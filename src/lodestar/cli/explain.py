@@ -5,6 +5,7 @@ learning rate, the forecasts of the final metric with their bands, and how many 
 """
 
 import itertools
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from lodestar.report.ink import Panel
-    from lodestar.scheduler import Decision, Log
+    from lodestar.scheduler import Decision, Log, Outcome
 
 
 def register(app: typer.Typer) -> None:
@@ -58,44 +59,43 @@ def explain_command(
 
 
 def _show(log: "Log") -> None:
-    """The table, then what it comes to."""
+    """The table, the sentences behind its last column, and whatever else there is to say."""
     console = _screen.out()
-    metric = str(log.header.get("metric", "metric"))
-    rows = _screen.table(
-        ">after step", ">loss", f">{metric}", ">accepted", "best from", ">predicted", ">80% band", ">next lr", "outcome"
-    )
+    metric = str(log.header.get("metric", "metric"))[:16]
+    rows = _screen.table(">step", ">loss", f">{metric}", ">accepted", ">final", ">80 % band", ">next lr", "outcome")
     for decision in log.decisions:
         rows.add_row(*_row(decision))
     console.print(rows)
-    kinds: dict[str, int] = {}
-    for decision in log.decisions:
-        kinds[str(decision.outcome)] = kinds.get(str(decision.outcome), 0) + 1
     mode = "; shadow mode: none of it was followed" if log.header.get("mode") == "shadow" else ""
-    console.print(
-        _screen.safe(f"{len(log.decisions)} decisions over {log.header.get('total_steps')} steps{mode}", "bold")
-    )
-    for sentence, count in sorted(kinds.items(), key=lambda kind: -kind[1]):
-        console.print(_screen.safe(f"  {count:4d}  {sentence}"))
+    total = log.header.get("total_steps")
+    console.print(_screen.safe(f"{len(log.decisions)} decisions over {total} steps{mode}", "bold"))
+    for outcome, count in Counter(decision.outcome for decision in log.decisions).most_common():
+        console.print(_screen.safe(f"  {count} x {_word(outcome)}: {outcome}"))
+    for decision in log.decisions:
+        if decision.note:
+            console.print(_screen.safe(f"  after step {decision.step}: {decision.note}"))
     for warning in log.warnings:
         _screen.warn(warning)
 
 
 def _row(decision: "Decision") -> "list":
-    sources = ", ".join(dict.fromkeys(winner.source for winner in decision.winners))
     low, high = decision.band or (None, None)
-    first, last = _screen.number(decision.first_lr, 3), _screen.number(decision.last_lr, 3)
-    sentence = str(decision.outcome) + (f" ({decision.note})" if decision.note else "")
+    first, last = _screen.number(decision.first_lr, 2), _screen.number(decision.last_lr, 2)
     return [
         str(decision.step),
         _screen.number(decision.loss),
         _screen.number(decision.metric),
         f"{decision.accepted}/{decision.samples}" if decision.samples else "-",
-        sources or "-",
         _screen.number(decision.predicted),
-        "-" if low is None else f"{_screen.number(low, 3)} to {_screen.number(high, 3)}",
-        first if first == last else f"{first} to {last}",
-        _screen.safe(sentence),
+        "-" if low is None else f"{_screen.number(low, 2)}..{_screen.number(high, 2)}",
+        first if first == last else f"{first}..{last}",
+        _screen.safe(", ".join([_word(decision.outcome), *dict.fromkeys(w.source for w in decision.winners)])),
     ]
+
+
+def _word(outcome: "Outcome") -> str:
+    """An outcome in a word or two, for the table."""
+    return outcome.name.lower().replace("_", " ")
 
 
 def _draw(log: "Log", out: Path) -> None:

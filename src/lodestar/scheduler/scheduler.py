@@ -299,7 +299,7 @@ class Scheduler:
             self._closed = 0
             self._warn("gate", f"the gate is closed: {reason}")
             verdict = Verdict(Outcome.GATED)
-        self._record(verdict, verdict.outcome, 0, reason or f"best past run: {self.forecaster.library.names[0]}")
+        self._record(verdict, verdict.outcome, 0, reason or f"the best past run is {self.forecaster.library.names[0]}")
 
     def _record(self, verdict: Verdict, outcome: Outcome, step: int, note: str) -> None:
         stop = self._clock.end(min(self._settled + self._clock.window, self._clock.points) - 1)
