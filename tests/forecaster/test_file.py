@@ -33,6 +33,21 @@ def test_a_saved_forecaster_comes_back_the_same(saved):
     np.testing.assert_array_equal(back.forecast(piece).metric.upper, made.forecast(piece).metric.upper)
 
 
+def test_shapes_and_types_come_back_exactly(tmp_path):
+    tensors = {
+        "number": np.array(3, np.int32),
+        "empty": np.zeros((0, 3), np.float32),
+        "turned": np.arange(6.0).reshape(2, 3).T,
+        "flags": np.array([True, False]),
+    }
+    file.write(tmp_path / "t", tensors, {"a": [1, None]})
+    back, header = file.read(tmp_path / "t")
+    assert header == {"a": [1, None]}
+    for name, value in tensors.items():
+        assert (back[name].shape, back[name].dtype) == (value.shape, value.dtype)
+        np.testing.assert_array_equal(back[name], value)
+
+
 def test_the_safetensors_package_reads_our_file(saved):
     theirs, (ours, _) = load_file(saved), file.read(saved)
     assert set(theirs) == set(ours)

@@ -43,7 +43,7 @@ def write(
     target = Path(path)
     table, chunks, offset = {}, [], 0
     for name in sorted(tensors):
-        array = np.ascontiguousarray(tensors[name])
+        array = np.asarray(tensors[name], order="C")  # not ascontiguousarray: it gives a number an axis
         if array.dtype not in _NAMES:
             raise ForecasterError(f"array {name!r} has type {array.dtype}, which the format does not hold")
         chunk = array.tobytes()

@@ -5,6 +5,7 @@ ensemble share one compiled program and run side by side, one a core. The caller
 """
 
 import dataclasses
+import functools
 import os
 import threading
 import time
@@ -98,8 +99,7 @@ def _train_all(
     if checkpoint is not None:
         facts = {"settings": settings.model_dump(), "seed": seed, "members": len(folds), "held": len(folds[0].held_out)}
         mark = fingerprint(data.values, data.mask, facts)
-    with jax.enable_x64(settings.bits == 64):
-        trainer = Trainer(settings, data.recipe.points)
+    trainer = _trainer(settings, data.recipe.points)
     stop = threading.Event()
 
     def one(member: int) -> Progress:
@@ -119,6 +119,13 @@ def _train_all(
         except BaseException:
             stop.set()
             raise
+
+
+@functools.lru_cache(maxsize=4)
+def _trainer(settings: FitSettings, points: int) -> Trainer:
+    """Compiled once for each kind of fit: refits and further seeds start at once."""
+    with jax.enable_x64(settings.bits == 64):
+        return Trainer(settings, points)
 
 
 def _train_one(

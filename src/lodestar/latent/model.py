@@ -8,11 +8,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
+from numpy.typing import NDArray
 
 from lodestar.forecaster.architecture import Architecture
 from lodestar.forecaster.solve import hermite_matrix
 from lodestar.latent.encoder import AbstractEncoder, make_encoder
 from lodestar.latent.field import Field, rk4_knots, tsit5_states
+
+Times = Float[Array, " times"] | NDArray[np.float64]
 
 
 class LatentODE(eqx.Module):
@@ -35,14 +38,14 @@ class LatentODE(eqx.Module):
         """Tokens of one piece to z0."""
         return self.encoder(tokens, valid)
 
-    def states(self, z0: Float[Array, " latent"], times: Float[Array, " times"]) -> Float[Array, "times latent"]:
-        """The latent path at any times in [0, 1]."""
+    def states(self, z0: Float[Array, " latent"], times: Times) -> Float[Array, "times latent"]:
+        """The latent path at any times in [0, 1]; for the fixed-step solver they must be known, not traced."""
         if self.shape.solver == "tsit5":
-            return tsit5_states(self.field, z0, times, self.shape.rtol, self.shape.atol)
+            return tsit5_states(self.field, z0, jnp.asarray(times, z0.dtype), self.shape.rtol, self.shape.atol)
         states, slopes = rk4_knots(self.field, z0, self.shape.steps)
         matrix = jnp.asarray(hermite_matrix(np.asarray(times, np.float64), self.shape.steps), z0.dtype)
         return matrix @ jnp.concatenate([states, slopes])
 
-    def decode(self, z0: Float[Array, " latent"], times: Float[Array, " times"]) -> Float[Array, "times 3"]:
+    def decode(self, z0: Float[Array, " latent"], times: Times) -> Float[Array, "times 3"]:
         """The whole run from z0, in model units."""
         return jax.vmap(self.decoder)(self.states(z0, times))

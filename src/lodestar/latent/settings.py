@@ -34,6 +34,9 @@ class FitSettings(BaseModel):
     check_every: int = Field(ge=1, description="updates between two looks at the held-out runs")
     patience: float = Field(gt=0, description="stop after this share of the updates without improvement")
 
+    def __hash__(self) -> int:
+        return hash(self.model_dump_json())
+
 
 _DEFAULT: dict[str, Any] = {
     "architecture": Architecture(hidden=32, field_width=32, decoder_width=20, steps=16),
