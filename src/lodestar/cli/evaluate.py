@@ -116,7 +116,8 @@ def _filters(seeds: list[int], words: list[str]) -> dict[str, list[str]]:
 
 def _wanted(run: "Run", filters: dict[str, list[str]]) -> bool:
     facts = run.facts
-    known: dict[str, object] = {**facts.extra, "name": run.name, "status": run.status, "peak_lr": run.peak_lr}
+    known: dict[str, object] = {**facts.extra, "name": run.name, "status": run.status}
+    known["peak_lr"] = run.peak_lr if facts.peak_lr is None else facts.peak_lr
     known |= {"task": facts.task, "schedule": facts.schedule, "seed": facts.seed, "source": facts.source}
     return all(any(_same(known.get(key), value) for value in values) for key, values in filters.items())
 

@@ -31,8 +31,14 @@ def tolerance_panels(evaluation: Evaluation) -> list[Panel]:
 
 def channel_titles(evaluation: Evaluation) -> dict[str, str]:
     """The three quantities in words, in the paper's order."""
-    metric = evaluation.metric_name if evaluation.metric_name != "metric" else "validation metric"
-    return {"loss": "training loss", "lr": "learning rate", "metric": metric[:40]}
+    return {"loss": "training loss", "lr": "learning rate", "metric": metric_words(evaluation)}
+
+
+def metric_words(evaluation: Evaluation) -> str:
+    """The metric's name if a figure's font can surely draw it; it may hold anything, such as mathematics to typeset."""
+    name = evaluation.metric_name
+    plain = name.isascii() and name.isprintable() and "$" not in name and name != "metric" and len(name) <= 30
+    return name if plain else "validation metric"
 
 
 def _panel(kind: str, channel: str, title: str, rows: Sequence[Ablation]) -> Panel:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lodestar.evaluate.evaluation import Evaluation, Finals
+from lodestar.report.errors import metric_words
 from lodestar.report.ink import COLOURS, FAINT, Panel
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def rank_panels(evaluation: Evaluation) -> list[Panel]:
     panels = [
         Panel(
             f"finals-{round(100 * found.seen)}",
-            f"final {evaluation.metric_name[:30]}, {100 * found.seen:.3g} % seen",
+            f"final {metric_words(evaluation)}, {100 * found.seen:.3g} % seen",
             _scatter(found),
         )
         for found in evaluation.finals

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from lodestar.evaluate.evaluation import Evaluation, Scope, Spread, Truth
-from lodestar.report.errors import channel_titles
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -22,7 +21,8 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def accuracy_table(evaluation: Evaluation, scope: Scope = "whole run", truth: Truth = "smoothed") -> str:
     """A row for each quantity and fraction, a column for each forecaster; the best in bold."""
     rows = []
-    for channel, title in channel_titles(evaluation).items():
+    titles = {"loss": "training loss", "lr": "learning rate", "metric": shortened(evaluation.metric_name)}
+    for channel, title in titles.items():
         for seen in fractions(evaluation):
             cells = [getattr(evaluation.error(name, seen, scope, truth), channel) for name in evaluation.forecasters]
             best = min((cell.mean for cell in cells if math.isfinite(cell.mean)), default=math.nan)

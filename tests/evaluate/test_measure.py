@@ -1,0 +1,78 @@
+"""`evaluate` as a whole: plain data, strict JSON, arguments refused with a sentence, no JAX."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from tests.curves import toy_runs
+
+from lodestar._errors import StoreError
+from lodestar.evaluate import OURS, evaluate
+
+
+@pytest.fixture(scope="module")
+def found(fitted, runs):
+    ticks = []
+    made = evaluate(fitted, runs, against=runs, tolerances=(1e-4,), on_progress=lambda *at: ticks.append(at))
+    return made, ticks
+
+
+def test_everything_is_strict_versioned_json(found):
+    made = json.loads(found[0].to_json())
+    assert (made["format"], made["version"]) == ("lodestar-evaluation", 1)
+    assert made["accuracy"][0]["error"]["loss"]["runs"] == 5
+    assert {row["forecaster"] for row in made["accuracy"]} == {OURS, "last value", "nearest run", "power law"}
+    assert made["past_runs"] == 14
+
+
+def test_progress_ends_at_its_total(found):
+    done, of = zip(*found[1], strict=True)
+    assert set(of) == {done[-1]}
+    assert list(done) == list(range(1, len(done) + 1))
+
+
+def test_a_reader_is_told_what_the_figures_rest_on(found):
+    text = " ".join(found[0].notes)
+    assert "5 of 16 runs that the fit held out" in text
+    assert "right by construction" in text
+    assert "Only 5 runs" in text
+
+
+def test_without_past_runs_the_nearest_run_stays_out(new):
+    made = evaluate(new, toy_runs(seeds=1), tolerances=())
+    assert made.forecasters == (OURS, "last value", "power law")
+    assert any("--against" in note for note in made.notes)
+
+
+def test_it_is_saved_whole(found, tmp_path):
+    found[0].save(tmp_path / "e.json")
+    assert json.loads((tmp_path / "e.json").read_text()) == json.loads(found[0].to_json())
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="Fix:"):
+        found[0].save(tmp_path / "file" / "e.json")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"fractions": (0.05, 5)}, r"fractions\[1\] must be a fraction of the run in \(0, 1\], got 5"),
+        ({"fractions": ()}, "at least one"),
+        ({"first_epoch": 0.0}, "first_epoch must be a fraction"),
+        ({"most": 0}, "most must be at least 1, got 0"),
+    ],
+)
+def test_a_wrong_argument_is_refused(new, runs, options, words):
+    with pytest.raises(ValueError, match=words):
+        evaluate(new, runs, **options)
+
+
+def test_an_unknown_cell_is_an_error(found):
+    with pytest.raises(KeyError, match="no accuracy of 'oracle'"):
+        found[0].error("oracle", 0.05)
+
+
+def test_it_needs_no_jax_and_draws_nothing():
+    code = "import sys, lodestar.evaluate; print({'jax', 'matplotlib', 'pyarrow'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

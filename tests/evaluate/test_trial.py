@@ -1,0 +1,107 @@
+"""Which runs are tested, and who may speak on them."""
+
+import numpy as np
+import pytest
+from tests.curves import diverged_run, toy_run
+
+from lodestar._errors import PrepareError
+from lodestar.evaluate.contest import Contest
+from lodestar.evaluate.trial import make_trial
+from lodestar.runs import Facts, RunSet, Series
+
+HELD = (("cosine-0.001-0", "step-0.003-1"), ("onecycle-0.003-0", "constant-0.001-1", "step-0.001-0"))
+
+
+def test_only_held_out_runs_are_tested(fitted, runs):
+    trial = make_trial(fitted, runs)
+    assert set(trial.data.names) == {*HELD[0], *HELD[1]}
+    assert "5 of 16 runs that the fit held out" in trial.notes[0]
+
+
+def test_each_run_is_forecast_by_the_member_that_never_saw_it(fitted, runs):
+    trial = make_trial(fitted, runs)
+    made = trial.forecast(0.2)
+    for place, name in enumerate(trial.data.names):
+        member = 0 if name in HELD[0] else 1
+        run = next(run for run in runs if run.name == name)
+        own = fitted.network.decode(fitted.encode(fitted.piece_of(run, 0.2)), fitted.times)[member, 0]
+        np.testing.assert_allclose(made.centre[place], own, atol=1e-9)
+
+
+def test_new_runs_are_forecast_by_all_members(new, runs):
+    trial = make_trial(new, runs)
+    assert len(trial.data) == 16
+    forecast = new.forecast(new.piece_of(runs[3], 0.2))
+    np.testing.assert_allclose(trial.natural(trial.forecast(0.2).centre)[3, :, 0], forecast.loss.centre)
+    assert "taken to be new" in trial.notes[0]
+
+
+def test_runs_it_surely_learned_from_are_named(new, runs):
+    known = RunSet([runs[0].replace(name=new.library.names[0]), *runs.runs[1:]])
+    assert (
+        f"learned from runs of the same names (1, such as {new.library.names[0]!r})" in make_trial(new, known).notes[1]
+    )
+
+
+def test_all_runs_are_tested_when_asked_and_said_so(fitted, runs):
+    trial = make_trial(fitted, runs, "all")
+    assert len(trial.data) == 16
+    assert "11 of 16 runs were not held out" in trial.notes[0]
+
+
+def test_rivals_see_no_more_past_than_ours_did(fitted, runs):
+    trial = make_trial(fitted, runs)
+    for name, hidden in zip(trial.data.names, trial.hidden, strict=True):
+        assert hidden == set(HELD[0] if name in HELD[0] else HELD[1])
+    assert Contest(trial, runs).past_runs == 14
+
+
+def test_new_runs_under_test_are_no_rivals_past(new, runs):
+    assert make_trial(new, runs).hidden[0] == {run.name for run in runs}
+    assert make_trial(new, runs, "all").hidden[0] == {runs[0].name}
+
+
+def test_a_large_set_is_thinned_evenly_and_said_so(new, runs):
+    trial = make_trial(new, runs, most=4)
+    assert trial.data.names == tuple(runs[i].name for i in (0, 5, 10, 15))
+    assert "4 of 16 runs were tested" in trial.notes[-1]
+
+
+def test_no_run_is_an_error_with_a_cure(new):
+    with pytest.raises(PrepareError, match="no run to evaluate on"):
+        make_trial(new, [])
+
+
+def test_a_diverged_run_is_set_aside_with_the_reason(new, runs):
+    trial = make_trial(new, [*runs, diverged_run()])
+    assert trial.data.aside[0][0] == "boom"
+
+
+def test_raw_values_are_as_logged(new, runs):
+    trial = make_trial(new, runs)
+    np.testing.assert_allclose(trial.raw[2, :, 0], runs[2].loss.values)
+    assert not np.allclose(trial.natural(trial.data.values)[2, :, 0], runs[2].loss.values)
+
+
+def test_a_run_with_nothing_logged_yet_has_no_forecast(new):
+    run = toy_run("late")
+    late = run.replace(
+        **{
+            name: Series(getattr(run, name).steps[20:], getattr(run, name).values[20:])
+            for name in ("loss", "metric", "lr")
+        }
+    )
+    trial = make_trial(new, [run.replace(name="early"), late])
+    made = trial.forecast(0.1).centre
+    assert np.isfinite(made[0]).all()
+    assert np.isnan(made[1]).all()
+
+
+def test_an_epoch_is_what_the_runs_say(new):
+    assert make_trial(new, [toy_run("a")]).epochs == 60
+    assert make_trial(new, [toy_run("a").replace(facts=Facts(extra={"epochs": 20}))]).epochs == 20
+
+
+def test_a_wrong_word_is_refused(new, runs):
+    with pytest.raises(ValueError, match="which must be 'unseen' or 'all', got 'some'"):
+        make_trial(new, runs, "some")  # pyright: ignore[reportArgumentType]
