@@ -63,6 +63,8 @@ def _show(log: "Log") -> None:
     console = _screen.out()
     metric = str(log.header.get("metric", "metric"))[:16]
     rows = _screen.table(">step", ">loss", f">{metric}", ">accepted", ">final", ">80 % band", ">next lr", "outcome")
+    for column in rows.columns[:-1]:
+        column.no_wrap = True
     for decision in log.decisions:
         rows.add_row(*_row(decision))
     console.print(rows)
@@ -80,7 +82,6 @@ def _show(log: "Log") -> None:
 
 def _row(decision: "Decision") -> "list":
     low, high = decision.band or (None, None)
-    first, last = _screen.number(decision.first_lr, 2), _screen.number(decision.last_lr, 2)
     return [
         str(decision.step),
         _screen.number(decision.loss),
@@ -88,8 +89,8 @@ def _row(decision: "Decision") -> "list":
         f"{decision.accepted}/{decision.samples}" if decision.samples else "-",
         _screen.number(decision.predicted),
         "-" if low is None else f"{_screen.number(low, 2)}..{_screen.number(high, 2)}",
-        first if first == last else f"{first}..{last}",
-        _screen.safe(", ".join([_word(decision.outcome), *dict.fromkeys(w.source for w in decision.winners)])),
+        _screen.number(decision.first_lr, 3),
+        _screen.safe(_word(decision.outcome)),
     ]
 
 
