@@ -117,6 +117,9 @@ def test_drawing_block_by_block_changes_no_number():
         np.testing.assert_allclose(drawn.between(5, 30).loss, whole.loss[..., 5:30], rtol=1e-12)
         np.testing.assert_allclose(drawn.at(np.full((2, 7), 39)).metric, whole.metric[..., 39], rtol=1e-12)
         np.testing.assert_allclose(drawn.whole([6, 2]).lr, whole.lr[:, [6, 2]], rtol=1e-12)
+        np.testing.assert_allclose(drawn.between(0, 40).lr, whole.lr, rtol=1e-12)  # read whole, it is not read again
+        np.testing.assert_array_equal(drawn.at(np.full((2, 7), 39)).metric, drawn.between(0, 40).metric[..., 39])
+        np.testing.assert_allclose(drawn.whole([6, 2]).loss, whole.loss[:, [6, 2]], rtol=1e-12)
 
 
 def test_the_tolerance_is_over_the_whole_window():

@@ -25,14 +25,21 @@ class Drawn:
         each = max(1, block_bytes // (members * size * forecaster.points * 8))
         self._blocks = [slice(start, min(start + each, samples)) for start in range(0, samples, each)]
         self._states: NDArray[np.float64] | None = None
+        self._all: Trajectories | None = None
 
     def between(self, first: int, stop: int) -> Trajectories:
         """Points [first, stop) of every sample: (members, samples, stop - first)."""
         parts = [self._read(self._block(block)[:, :, first:stop]) for block in self._blocks]
-        return self._units(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1))
+        found = self._units(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1))
+        if stop - first == self._forecaster.points:
+            self._all = found
+        return found
 
     def at(self, points: NDArray[np.int64]) -> Trajectories:
         """One point of each sample, points (members, samples): each channel (members, samples)."""
+        if self._all is not None:
+            kept = (self._all.loss, self._all.metric, self._all.lr)
+            return Trajectories(*(np.take_along_axis(part, points[..., None], axis=-1)[..., 0] for part in kept))
         parts = []
         for block in self._blocks:
             where = points[:, block, None, None]
@@ -41,6 +48,8 @@ class Drawn:
 
     def whole(self, samples: list[int]) -> Trajectories:
         """All points of a few samples, as every member draws them: (members, len(samples), points)."""
+        if self._all is not None:
+            return Trajectories(*(part[:, samples] for part in (self._all.loss, self._all.metric, self._all.lr)))
         if self._states is not None:
             return self._units(self._read(self._states[:, samples]))
         return self._forecaster.decode(self._latents[:, samples])
