@@ -17,8 +17,7 @@ from lodestar.prepare.recipe import Points
 from lodestar.scheduler import state
 from lodestar.scheduler.arguments import check_base, check_direction, checked_seed, checked_settings
 from lodestar.scheduler.clock import Clock
-from lodestar.scheduler.curve import Curve
-from lodestar.scheduler.decision import Decision, Outcome, finite
+from lodestar.scheduler.decision import Decision, Outcome
 from lodestar.scheduler.gate import Gate
 from lodestar.scheduler.guard import Cut, caps_of, deeper, jumped
 from lodestar.scheduler.history import History
@@ -27,6 +26,7 @@ from lodestar.scheduler.journal import Journal
 from lodestar.scheduler.log import LogWriter, header
 from lodestar.scheduler.opening import opening
 from lodestar.scheduler.plan import Plan
+from lodestar.scheduler.rates import Rates
 from lodestar.scheduler.settings import Preset, Settings
 from lodestar.scheduler.shadow import ShadowScore, score_forecasts
 from lodestar.scheduler.steer import Verdict, steer
@@ -60,7 +60,7 @@ class Scheduler:
         **changes: Any,
     ):
         self.settings = checked_settings(preset, settings, changes)
-        self.seed, self.mode, self.gate, self._base = checked_seed(seed), mode, gate, base
+        self.seed, self.mode, self.gate = checked_seed(seed), mode, gate
         check_base(base, mode, gate)
         self.forecaster = forecaster if isinstance(forecaster, Forecaster) else load(forecaster)
         check_direction(direction, self.forecaster.direction)
@@ -74,11 +74,10 @@ class Scheduler:
         self._next = self._clock.end(0)  # a step past this one settles more
         self._last = 0  # the highest step asked for
         self._revision = 0  # how often the run's length was changed
-        self._closed: int | None = None  # the gate closed after this step
-        self._curve = Curve([], []).then(self._course, 0.0, self._clock, self._caps, self._cut)
-        reason = None if gate is None else gate.quality_reason(self.forecaster.quality)
         self._journal = Journal(None if log is None else LogWriter(log), self._header())
-        self._open(reason)
+        self._rates = Rates(self._caps, base, mode == "shadow", self._warn)
+        self._follow(0.0)
+        self._open(None if gate is None else gate.quality_reason(self.forecaster.quality))
 
     @property
     def total_steps(self) -> int:
@@ -129,15 +128,15 @@ class Scheduler:
             self._settle(at)
         self._last = max(self._last, at)
         self._journal.flush()
-        return self._used(at)
+        return self._rates.used(at)
 
     def plan(self) -> Plan:
         """The learning rate of every step from here on, as it stands now. Looking ahead decides nothing."""
-        return self._frozen(min(self._last + 1, self.total_steps), self.total_steps)
+        return self._rates.frozen(min(self._last + 1, self.total_steps), self.total_steps)
 
     def followed(self) -> Plan:
         """The learning rate of every step so far."""
-        return self._frozen(1, self._last)
+        return self._rates.frozen(1, self._last)
 
     def score(self) -> ShadowScore:
         """How good the forecasts of the final metric were, against the last metric observed."""
@@ -156,7 +155,7 @@ class Scheduler:
         if length == old.total_steps:
             return
         place = here * old.points / old.total_steps - self._course.start
-        self._history = self._history.rebinned(length, self._used, here)
+        self._history = self._history.rebinned(length, self._rates.used, here)
         self._clock, self._settled = clock, clock.complete(here)
         self._revision += 1
         self._course = self._course.stretched(self._settled, clock.points, place)
@@ -196,7 +195,7 @@ class Scheduler:
             )
         while self._settled < clock.points and clock.end(self._settled) < step:
             point = self._settled
-            history.lr[point] = self._used(max(clock.end(point), 1))
+            history.lr[point] = self._rates.used(max(clock.end(point), 1))
             self._settled += 1
             self._watch(point)
             if self._settled % clock.window == 0 and self._settled < clock.points:
@@ -205,7 +204,7 @@ class Scheduler:
 
     def _decide(self, after: float, note: str = "") -> None:
         """One decision, for the steps after `after`."""
-        if self._closed is not None:
+        if self._rates.closed is not None:
             return
         verdict, why = self._verdict()
         if verdict.course is not None:
@@ -237,14 +236,14 @@ class Scheduler:
         values = self.forecaster.recipe.normalised(points)[: self._settled]
         reason = self.gate.range_reason(values, points.mask[: self._settled], self.forecaster.ranges)
         if reason is not None:
-            self._closed = self._clock.end(self._settled - 1)
-            self._warn("gate", f"the gate closed after step {self._closed}: {reason}")
+            self._rates.closed = self._clock.end(self._settled - 1)
+            self._warn("gate", f"the gate closed after step {self._rates.closed}: {reason}")
         return reason
 
     def _watch(self, point: int) -> None:
         """The spike guard, at the end of a point."""
         spike, clock, scale = self.settings.spike, self._clock, self.forecaster.recipe.normaliser.loss
-        if spike is None or self.mode == "shadow" or self._closed is not None:
+        if spike is None or self.mode == "shadow" or self._rates.closed is not None:
             return
         lost = self._history.blown[point] > 0
         if not lost and not (
@@ -260,64 +259,24 @@ class Scheduler:
             self._record(Verdict(Outcome.CUT, loss=loss), Outcome.CUT, clock.end(point), note)
 
     def _follow(self, after: float) -> None:
-        """Follow the course, cut and capped, from a step on."""
-        self._curve = self._curve.then(self._course, after, self._clock, self._caps, self._cut)
-
-    def _used(self, step: int) -> float:
-        """What a job following us has used, or will use, at a step."""
-        if self.mode == "steer" and (self._closed is None or step <= self._closed):
-            return self._curve.lr_at(step)
-        number = self._plain(step)
-        if number is None:
-            return self._curve.lr_at(step)
-        return number if self.mode == "shadow" else min(max(number, self._caps.low), self._caps.high)
-
-    def _plain(self, step: int) -> float | None:
-        """The base schedule, None where it fails."""
-        try:
-            number = None if self._base is None else number_of(self._base(step))
-        except Exception as error:  # noqa: BLE001  the user's function; a training job must never die of it
-            self._warn("base", f"base({step}) failed: {error!r}; the plan is followed there")
-            return None
-        if number is None or not np.isfinite(number) or number < 0:
-            self._warn("base", f"base({step}) gave {number!r}, not a learning rate; the plan is followed there")
-            return None
-        if number > self._caps.high and self.mode == "steer":
-            self._warn("base cap", f"base({step}) is {number:.4g}, above the cap of {self._caps.high:.4g}: capped")
-        return number
-
-    def _frozen(self, first: int, last: int) -> Plan:
-        if self.mode == "steer" and (self._closed is None or last <= self._closed):
-            return self._curve.plan(first, last)
-        steps = range(first, max(last, first) + 1)
-        return Plan(first, last, tuple(steps), tuple(self._used(step) for step in steps))
+        self._rates.follow(self._course, after, self._clock, self._cut)
 
     def _open(self, reason: str | None) -> None:
         """The first decision: open, or leave it to the plain schedule."""
         verdict = Verdict(Outcome.OPENING, predicted=self._course.predicted)
         if reason is not None and self.mode == "steer":
-            self._closed = 0
+            self._rates.closed = 0
             self._warn("gate", f"the gate is closed: {reason}")
             verdict = Verdict(Outcome.GATED)
         self._record(verdict, verdict.outcome, 0, reason or f"the best past run is {self.forecaster.library.names[0]}")
 
     def _record(self, verdict: Verdict, outcome: Outcome, step: int, note: str) -> None:
-        stop = self._clock.end(min(self._settled + self._clock.window, self._clock.points) - 1)
+        """Keep a decision, with the rates of the window it is for."""
+        window = self._clock.window
+        stop = self._clock.end(min(self._settled + window, self._clock.points) - 1)
         steps = sorted({int(s) for s in np.linspace(min(step + 1, stop), stop, _DRAWN).round()})
-        rate = self._used if self.mode == "steer" else self._curve.lr_at
-        numbers = ("loss", "metric", "tolerance", "forecast", "plan_forecast", "predicted")
-        same = ("samples", "accepted", "winners", "band", "forecast_band")
-        self._journal.decide(
-            Decision(
-                window=self._settled // self._clock.window,
-                step=step,
-                outcome=outcome,
-                lr=tuple((s, rate(s)) for s in steps),
-                note=note,
-                **{name: finite(getattr(verdict, name)) for name in numbers},
-                **{name: getattr(verdict, name) for name in same},
-            )
-        )
+        rates = tuple((s, self._rates.proposed(s)) for s in steps)
+        self._journal.decide(verdict.decision(self._settled // window, step, outcome, rates, note))
 
     def _warn(self, kind: str, text: str) -> None:
         self._journal.warn(kind, text, self._last)

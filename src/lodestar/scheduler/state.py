@@ -34,10 +34,10 @@ def save(scheduler: "Scheduler") -> dict[str, Any]:
         "last_step": scheduler._last,
         "settled": scheduler._settled,
         "revision": scheduler._revision,
-        "closed": scheduler._closed,
+        "closed": scheduler._rates.closed,
         "cut": [scheduler._cut.factor, scheduler._cut.until],
         "course": scheduler._course.to_dict(),
-        "curve": {"knots": list(scheduler._curve.knots), "lr": list(scheduler._curve.lr)},
+        "curve": {"knots": list(scheduler._rates.curve.knots), "lr": list(scheduler._rates.curve.lr)},
         "history": scheduler._history.to_dict(),
         "decisions": [decision.to_dict() for decision in scheduler.decisions],
         "warnings": list(scheduler.warnings),
@@ -52,8 +52,9 @@ def restore(scheduler: "Scheduler", saved: dict[str, Any]) -> None:
         parts = _parts(scheduler, saved)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise ValueError(f"the scheduler's state is damaged: {error!r}. Fix: resume from another checkpoint") from error
-    journal = scheduler._journal
+    journal, rates = scheduler._journal, scheduler._rates
     journal.decisions, journal.warnings, journal.warned = parts.pop("journal")
+    rates.curve, rates.closed = parts.pop("rates")
     for name, value in parts.items():
         setattr(scheduler, name, value)
     clock = scheduler._clock
@@ -75,10 +76,12 @@ def _parts(scheduler: "Scheduler", saved: dict[str, Any]) -> dict[str, Any]:
         "_last": int(saved["last_step"]),
         "_settled": int(saved["settled"]),
         "_revision": int(saved["revision"]),
-        "_closed": None if closed is None else int(closed),
         "_cut": Cut(float(factor), int(until)),
         "_course": Course.from_dict(saved["course"]),
-        "_curve": Curve(list(map(float, saved["curve"]["knots"])), list(map(float, saved["curve"]["lr"]))),
+        "rates": (
+            Curve(list(map(float, saved["curve"]["knots"])), list(map(float, saved["curve"]["lr"]))),
+            None if closed is None else int(closed),
+        ),
         "_history": History.from_dict(saved["history"]),
         "journal": (
             [Decision.from_dict(one) for one in saved["decisions"]],

@@ -7,6 +7,7 @@ Algorithm 1. Knows neither steps, nor files, nor the job.
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from lodestar.scheduler.accept import matches, tolerance_of
 from lodestar.scheduler.average import MEANS, ahead
 from lodestar.scheduler.candidates import gather
 from lodestar.scheduler.course import Course
-from lodestar.scheduler.decision import Outcome, Winner
+from lodestar.scheduler.decision import Decision, Outcome, Winner, finite
 from lodestar.scheduler.drawn import Drawn
 from lodestar.scheduler.encode import encode, live_piece
 from lodestar.scheduler.fallback import own_forecast
@@ -49,6 +50,16 @@ class Verdict:
     predicted: float = math.nan
     band: tuple[float, float] | None = None
     forecast_band: tuple[float, float] | None = None
+
+    def decision(
+        self, window: int, step: int, outcome: Outcome, lr: tuple[tuple[int, float], ...], note: str
+    ) -> Decision:
+        """The record of it: when it was made, what was done, the rates that follow."""
+        numbers = ("loss", "metric", "tolerance", "forecast", "plan_forecast", "predicted")
+        same = ("samples", "accepted", "winners", "band", "forecast_band")
+        facts: dict[str, Any] = {name: finite(getattr(self, name)) for name in numbers}
+        facts |= {name: getattr(self, name) for name in same}
+        return Decision(window=window, step=step, outcome=outcome, lr=lr, note=note, **facts)
 
 
 @dataclasses.dataclass(frozen=True)
