@@ -121,18 +121,21 @@ def test_no_stream_of_events_breaks_a_run(which, build, stream):
     two = Scheduler(FORECASTERS[which], TOTAL, base=base, **build)  # killed and resumed at every "kill"
     low = build.get("min_lr", 0.0)
     high = min(build.get("max_lr", math.inf), FORECASTERS[which].ranges.lr_max)
-    at = 0
+    at, given = 0, {}
     for event in stream:
         if event[0] == "kill":
             two = resumed(two, build)
             continue
-        (rates, _), (again, at) = play(one, event, at), play(two, event, at)
+        (rates, after), (again, _) = play(one, event, at), play(two, event, at)
+        given |= {s: r for s, r in zip(range(at + 1, after + 1), rates, strict=False) if s <= one.total_steps}
+        at = after
         assert rates == again
         assert all(isinstance(rate, float) and math.isfinite(rate) for rate in rates)
         if build.get("mode") != "shadow":
             assert all(low <= rate <= high for rate in rates)
     assert one.decisions == two.decisions
     assert one.warnings == two.warnings
+    assert {step: one.lr_at(step) for step in given} == given  # what was given never changes afterwards
     assert Outcome.FAILED not in {decision.outcome for decision in one.decisions}
     assert one.followed().values().tolist() == two.followed().values().tolist()
     str(one.score())

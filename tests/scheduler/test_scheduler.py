@@ -8,7 +8,7 @@ import pytest
 from tests.scheduler.live import loss_at, metric_at, train
 
 from lodestar.forecaster import load
-from lodestar.scheduler import DEFAULT, Outcome, Scheduler
+from lodestar.scheduler import DEFAULT, Gate, Outcome, Scheduler
 from lodestar.testing import random_forecaster
 
 TOTAL = 400
@@ -303,6 +303,27 @@ class TestExtend:
         one.extend(bad)
         assert one.total_steps == TOTAL
         assert any("length was left at 400" in text for text in one.warnings)
+
+    def test_a_resume_in_a_job_of_another_length_extends_the_run(self):
+        one = restless()
+        given = train(one, 1, 110)
+        longer = Scheduler(FORECASTER, 2 * TOTAL, hysteresis=None, tolerance=20.0)
+        longer.load_state_dict(one.state_dict())
+        assert longer.total_steps == 2 * TOTAL
+        assert "from 400 to 800" in longer.decisions[-1].note
+        assert longer.followed().values().tolist() == given
+
+    def test_a_gate_that_closes_there_changes_no_rate_already_given(self):
+        options = {"gate": Gate(margin=0.0, stretch=0.05), "base": lambda step: 1e-3}
+        one = scheduler(**options)
+        given = []
+        for step in range(1, 16):
+            given.append(one.lr_at(step))
+            one.observe(step, loss=1e-3)
+        one.extend(300)
+        assert one.decisions[-1].outcome is Outcome.GATED
+        assert [one.lr_at(step) for step in range(1, 16)] == given
+        assert one.lr_at(16) == 1e-3
 
     def test_a_resume_after_it_is_exact(self):
         one = restless()

@@ -67,6 +67,7 @@ class Scheduler:
         total_steps = int(total_steps) if isinstance(total_steps, np.integer) else total_steps
         self._clock = Clock(total_steps, self.forecaster.points, self.settings.window_points(self.forecaster.points))
         self._caps = caps_of(self.forecaster, min_lr, max_lr)
+        self._built_for = self._clock.total_steps
         self._history = History(total_steps, self.forecaster.points)
         self._course = opening(self.forecaster, self._clock.window, self.settings.mean)
         self._cut = Cut()
@@ -169,9 +170,14 @@ class Scheduler:
         return state.save(self)
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Go on where `saved` was taken: the same rates follow, bit for bit, from the same observations."""
+        """Go on where `saved` was taken: the same rates follow, bit for bit, from the same observations.
+
+        Built with another `total_steps` than the job that saved it, the run is extended to that length.
+        """
         state.restore(self, saved)
         self._journal.resume(self._header() | {"resumed_after": self._last})
+        if saved["built_for"] != self._built_for:
+            self.extend(self._built_for)
 
     def _add(self, name: str, value: Any, step: int, add: Callable[[int, float], None]) -> None:
         if value is None:
@@ -236,7 +242,7 @@ class Scheduler:
         values = self.forecaster.recipe.normalised(points)[: self._settled]
         reason = self.gate.range_reason(values, points.mask[: self._settled], self.forecaster.ranges)
         if reason is not None:
-            self._rates.closed = self._clock.end(self._settled - 1)
+            self._rates.closed = max(self._clock.end(self._settled - 1), self._last)
             self._warn("gate", f"the gate closed after step {self._rates.closed}: {reason}")
         return reason
 

@@ -30,6 +30,7 @@ def save(scheduler: "Scheduler") -> dict[str, Any]:
         "settings": scheduler.settings.to_dict(),
         "seed": scheduler.seed,
         "mode": scheduler.mode,
+        "built_for": scheduler._built_for,
         "total_steps": scheduler.total_steps,
         "last_step": scheduler._last,
         "settled": scheduler._settled,
@@ -69,7 +70,7 @@ def restore(scheduler: "Scheduler", saved: dict[str, Any]) -> None:
 
 
 def _parts(scheduler: "Scheduler", saved: dict[str, Any]) -> dict[str, Any]:
-    closed = saved["closed"]
+    closed, _ = saved["closed"], int(saved["built_for"])
     factor, until = saved["cut"]
     return {
         "_clock": Clock(int(saved["total_steps"]), scheduler._clock.points, scheduler._clock.window),
