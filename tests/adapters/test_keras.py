@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 import torch
 from tests.adapters.digits import BATCH, BATCHES, digits
+from tests.adapters.run_example import run_example
 
 from lodestar.adapters.keras import LodestarCallback
 from lodestar.scheduler import Scheduler
@@ -215,3 +217,8 @@ def test_a_metric_that_is_not_there_is_named(caplog):
 def test_bad_arguments_are_refused_when_built(name, value):
     with pytest.raises(ValueError, match=f"{name} must be"):
         LodestarCallback(a_scheduler(), monitor="val_accuracy", **{name: value})
+
+
+def test_the_example_runs(tmp_path, monkeypatch, capsys):
+    printed = run_example("keras_fit.py", tmp_path, monkeypatch, capsys)
+    assert float(re.findall(r"accuracy (\d\.\d+)", printed)[-1]) > 0.8

@@ -1,10 +1,12 @@
 import contextlib
+import re
 import warnings
 from typing import Any
 
 import pytest
 import torch
 from tests.adapters.digits import BATCH, BATCHES, batch_at, digits
+from tests.adapters.run_example import run_example
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
@@ -221,3 +223,8 @@ def test_a_run_without_an_end_is_refused(tmp_path):
     callback = LodestarCallback(random_forecaster(seed=2), monitor="val_acc")
     with pytest.raises(ValueError, match=r"does not know how long.*Fix: set max_steps or max_epochs"):
         a_trainer(tmp_path, callback, max_epochs=-1, enable_checkpointing=False).fit(Module())
+
+
+def test_the_example_runs(tmp_path, monkeypatch, capsys):
+    printed = run_example("lightning_module.py", tmp_path, monkeypatch, capsys)
+    assert float(re.findall(r"accuracy (\d\.\d+)", printed)[-1]) > 0.8

@@ -1,9 +1,11 @@
 import json
+import re
 import resource
 
 import numpy as np
 import pytest
 from tests.adapters.digits import batch_at, digits
+from tests.adapters.run_example import run_example
 
 from lodestar.adapters.loop import SteeredLoop
 from lodestar.testing import AdapterContract, random_forecaster
@@ -119,3 +121,8 @@ def test_a_state_that_cannot_be_written_leaves_the_old_one(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert path.read_text() == before
     assert [entry.name for entry in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_the_example_runs(tmp_path, monkeypatch, capsys):
+    printed = run_example("plain_loop.py", tmp_path, monkeypatch, capsys)
+    assert float(re.findall(r"accuracy (\d\.\d+)", printed)[-1]) > 0.8

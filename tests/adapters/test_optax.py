@@ -1,4 +1,5 @@
 import pickle
+import re
 from typing import Any
 
 import jax
@@ -7,6 +8,7 @@ import numpy as np
 import optax
 import pytest
 from tests.adapters.digits import batch_at, digits
+from tests.adapters.run_example import run_example
 
 from lodestar.adapters.optax import LodestarSchedule, PlanState, with_learning_rate
 from lodestar.scheduler import Scheduler
@@ -158,3 +160,8 @@ def test_the_length_can_be_changed_on_the_way():
 def test_a_table_without_room_is_refused():
     with pytest.raises(ValueError, match=r"table must be at least 1 step, got 0"):
         LodestarSchedule(a_scheduler(), table=0)
+
+
+def test_the_example_runs(tmp_path, monkeypatch, capsys):
+    printed = run_example("optax_loop.py", tmp_path, monkeypatch, capsys)
+    assert float(re.findall(r"accuracy (\d\.\d+)", printed)[-1]) > 0.8

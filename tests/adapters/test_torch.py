@@ -1,10 +1,12 @@
 import copy
 import math
+import re
 from typing import Any, cast
 
 import pytest
 import torch
 from tests.adapters.digits import batch_at, digits
+from tests.adapters.run_example import run_example
 from torch import nn
 
 from lodestar.adapters.torch import LodestarLR
@@ -273,3 +275,8 @@ def test_the_length_can_be_changed_on_the_way():
     steered.extend(120)
     assert steered.total_steps == 120
     assert math.isclose(optimizer.param_groups[0]["lr"], steered.scheduler.lr_at(31))
+
+
+def test_the_example_runs(tmp_path, monkeypatch, capsys):
+    printed = run_example("torch_loop.py", tmp_path, monkeypatch, capsys)
+    assert float(re.findall(r"accuracy (\d\.\d+)", printed)[-1]) > 0.8

@@ -1,4 +1,5 @@
 import contextlib
+import re
 import warnings
 from typing import Any
 
@@ -6,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from tests.adapters.digits import BATCH, BATCHES, digits
+from tests.adapters.run_example import run_example
 from torch import nn
 from torch.utils.data import Dataset
 
@@ -174,3 +176,8 @@ def test_a_metric_that_is_not_there_is_named(tmp_path, caplog):
     trainer.train()
     assert "no metric 'eval_f1' among" in caplog.text
     assert "eval_accuracy" in caplog.text
+
+
+def test_the_example_runs(tmp_path, monkeypatch, capsys):
+    printed = run_example("transformers_trainer.py", tmp_path, monkeypatch, capsys)
+    assert float(re.findall(r"accuracy (\d\.\d+)", printed)[-1]) > 0.8

@@ -6,7 +6,7 @@ keeps no place for the state of other callbacks: with `state=PATH` it is written
 every epoch (or every `save_freq` batches, as in `BackupAndRestore`), with the last few kept, and the one that fits the
 restored weights is taken. This file does not know models.
 
-    lodestar = LodestarCallback("forecaster.safetensors", monitor="val_accuracy", state="backup.lodestar.json")
+    lodestar = LodestarCallback("forecaster.lodestar", monitor="val_accuracy", state="backup.lodestar.json")
     model.fit(..., callbacks=[lodestar, keras.callbacks.BackupAndRestore("backup")])
 """
 

@@ -7,7 +7,7 @@ trainer. The sanity check is not observed. Checkpoint callbacks run last in Ligh
 validation holds this validation's metric. This file knows both names of the package, `lightning` and
 `pytorch_lightning`.
 
-    trainer = Trainer(max_epochs=20, callbacks=[LodestarCallback("forecaster.safetensors", monitor="val_acc")])
+    trainer = Trainer(max_epochs=20, callbacks=[LodestarCallback("forecaster.lodestar", monitor="val_acc")])
 """
 
 import importlib

@@ -4,7 +4,7 @@ Comes in: a forecaster and the length of the run. Goes out: pairs (step, lr) to 
 stands. Values go in through `observe`. With `state=PATH` the job can be killed and goes on from its last `save()`. This
 file knows nothing of models and data.
 
-    loop = SteeredLoop("forecaster.safetensors", total_steps=1000, state="run.json")
+    loop = SteeredLoop("forecaster.lodestar", total_steps=1000, state="run.json")
     for step, lr in loop:
         loss = train_one_step(batch(step), lr)
         loop.observe(loss=loss)

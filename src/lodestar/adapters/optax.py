@@ -5,7 +5,7 @@ next stretch of the plan lies in the state as a table of fixed length; the compi
 updates, on the host, `steer` takes in what was measured and swaps the table when the plan has changed. This file knows
 nothing of the model; it reads a loss off the device only where you pass one.
 
-    schedule = LodestarSchedule("forecaster.safetensors", total_steps=1000)
+    schedule = LodestarSchedule("forecaster.lodestar", total_steps=1000)
     optimizer = optax.inject_hyperparams(optax.adam)(learning_rate=schedule)
     ...
         params, opt_state, loss = train_step(params, opt_state, batch)      # compiled once

@@ -7,7 +7,7 @@ steps are the trainer's own (`state.max_steps`). The scheduler's state lies in t
 forgets the losses since its last log). This file does not know models.
 
     trainer = Trainer(model, args, train_dataset=..., eval_dataset=..., compute_metrics=...)
-    steer(trainer, "forecaster.safetensors", metric="eval_accuracy")
+    steer(trainer, "forecaster.lodestar", metric="eval_accuracy")
     trainer.train()
 """
 
