@@ -258,6 +258,13 @@ def test_importing_the_scheduler_brings_no_jax_and_no_heavy_package():
 class TestExtend:
     """The run's length changes on the way."""
 
+    @pytest.mark.parametrize("at", range(1, 40, 3))
+    def test_no_rate_already_given_changes_in_the_last_bit(self, at):
+        one = scheduler()
+        given = train(one, 1, at)
+        one.extend(2 * TOTAL)
+        assert [one.lr_at(step) for step in range(1, at + 1)] == given
+
     @pytest.mark.parametrize("length", [TOTAL // 2, TOTAL + 1, 3 * TOTAL])
     def test_the_rates_given_stay_and_the_new_length_is_reached(self, length):
         one = restless()

@@ -6,6 +6,7 @@ kept exactly; a new course replaces only what lies after it. Knows steps and num
 
 import bisect
 import dataclasses
+import math
 
 import numpy as np
 
@@ -27,11 +28,18 @@ class Curve:
         return read_polyline(self.knots, self.lr, step)
 
     def until(self, step: float) -> "Curve":
-        """The part up to and with `step`, ending on a knot there."""
+        """The part up to and with `step`, ending on a knot there.
+
+        Where that cuts a segment in two, each whole step of the left half becomes a knot: the same line through other
+        ends would differ in the last bit, and a rate that was given must not.
+        """
         stop = bisect.bisect_left(self.knots, step)
-        if not self.knots or stop == 0:
+        if stop == 0:
             return Curve([], [])
-        return Curve([*self.knots[:stop], float(step)], [*self.lr[:stop], read_polyline(self.knots, self.lr, step)])
+        knots = [*self.knots[:stop], float(step)]
+        if stop < len(self.knots) and self.knots[stop] != step:
+            knots[stop:stop] = [float(s) for s in range(math.floor(knots[stop - 1]) + 1, math.ceil(step))]
+        return Curve(knots, [*self.lr[:stop], *(read_polyline(self.knots, self.lr, s) for s in knots[stop:])])
 
     def then(self, course: Course, after: float, clock: Clock, caps: Caps, cut: Cut) -> "Curve":
         """This curve up to `after`, and from there the course, cut and capped, to the end of the run."""

@@ -1,9 +1,10 @@
 """Candidates' runs, drawn as far as a decision needs them. The same numbers as `Forecaster.decode`, for less work.
 
 Comes in: latents (members, samples, latent). Goes out: loss, metric and lr of some points or some samples, in the
-user's units. Solving the ODE is cheap, reading its states into channels is not: a rule that looks near the present
-reads only there. Reading goes in small groups, which stay in the processor's cache; states of very many samples or
-points are made block by block, so that memory stays bounded. Knows nothing of what the candidates are for.
+user's units. Solving the ODE gives the latent path; reading it into channels costs more, so a rule that looks near the
+present reads only there. With the fixed-step solver the path is a cubic between knots: four states of each hold all of
+it, however many points the run has. Reading goes in groups that stay in the processor's cache. Knows nothing of what
+the candidates are for.
 """
 
 import numpy as np
@@ -11,66 +12,66 @@ from numpy.typing import NDArray
 
 from lodestar.forecaster import Forecaster, Trajectories
 
-_BLOCK = 32_000_000  # bytes of latent states held at once
 _GROUP = 3_000  # latent states read at once
 
 
 class Drawn:
-    """Lazily decoded runs."""
+    """Runs that are decoded where they are looked at."""
 
-    def __init__(self, forecaster: Forecaster, latents: NDArray[np.float64], block_bytes: int = _BLOCK):
+    def __init__(self, forecaster: Forecaster, latents: NDArray[np.float64]):
         self._forecaster = forecaster
-        self._latents = latents
-        members, samples, size = latents.shape
-        each = max(1, block_bytes // (members * size * forecaster.points * 8))
-        self._blocks = [slice(start, min(start + each, samples)) for start in range(0, samples, each)]
-        self._states: NDArray[np.float64] | None = None
-        self._all: Trajectories | None = None
+        self._steps = forecaster.network.shape.steps if forecaster.network.shape.solver == "rk4" else 0
+        times = np.arange(3 * self._steps + 1) / (3 * self._steps) if self._steps else forecaster.times
+        self._path = forecaster.network.states(latents, times)  # (members, samples, nodes, latent)
+        self._all: Trajectories | None = None  # once it has been read
 
     def between(self, first: int, stop: int) -> Trajectories:
         """Points [first, stop) of every sample: (members, samples, stop - first)."""
-        parts = [self._read(self._block(block)[:, :, first:stop]) for block in self._blocks]
-        found = self._units(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1))
+        found = self._read(self._path, np.arange(first, stop))
         if stop - first == self._forecaster.points:
             self._all = found
         return found
-
-    def at(self, points: NDArray[np.int64]) -> Trajectories:
-        """One point of each sample, points (members, samples): each channel (members, samples)."""
-        if self._all is not None:
-            kept = (self._all.loss, self._all.metric, self._all.lr)
-            return Trajectories(*(np.take_along_axis(part, points[..., None], axis=-1)[..., 0] for part in kept))
-        parts = []
-        for block in self._blocks:
-            where = points[:, block, None, None]
-            parts.append(self._read(np.take_along_axis(self._block(block), where, axis=2)))
-        return self._units(np.concatenate(parts, axis=1)[:, :, 0])
 
     def whole(self, samples: list[int]) -> Trajectories:
         """All points of a few samples, as every member draws them: (members, len(samples), points)."""
         if self._all is not None:
             return Trajectories(*(part[:, samples] for part in (self._all.loss, self._all.metric, self._all.lr)))
-        if self._states is not None:
-            return self._units(self._read(self._states[:, samples]))
-        return self._forecaster.decode(self._latents[:, samples])
+        return self._read(self._path[:, samples], np.arange(self._forecaster.points))
 
-    def _block(self, block: slice) -> NDArray[np.float64]:
-        """Latent states of some samples; kept if they are all there is."""
-        if self._states is not None:
-            return self._states
-        states = self._forecaster.network.states(self._latents[:, block], self._forecaster.times)
-        if len(self._blocks) == 1:
-            self._states = states
-        return states
+    def at(self, points: NDArray[np.int64]) -> Trajectories:
+        """One point of each sample, points (members, samples): each channel (members, samples)."""
+        if self._steps:
+            rows = self._rows(points.ravel()).reshape(*points.shape, 1, -1)
+            states = np.matmul(rows, self._path)
+        else:
+            states = np.take_along_axis(self._path, points[..., None, None], axis=2)
+        return self._units(self._forecaster.network.read(states)[:, :, 0])
 
-    def _read(self, states: NDArray[np.float64]) -> NDArray[np.float64]:
-        """States (members, samples, times, latent) to channels (..., 3), in model units."""
-        out = np.empty((*states.shape[:-1], 3))
-        group = max(1, _GROUP // max(1, states.shape[0] * states.shape[2]))
-        for start in range(0, states.shape[1], group):
-            out[:, start : start + group] = self._forecaster.network.read(states[:, start : start + group])
-        return out
+    def _read(self, path: NDArray[np.float64], points: NDArray[np.int64]) -> Trajectories:
+        """The same points of every path."""
+        members, samples = path.shape[:2]
+        out = np.empty((members, samples, len(points), 3))
+        rows = self._rows(points) if self._steps else None
+        size = max(1, _GROUP // max(1, members * len(points)))
+        for start in range(0, samples, size):
+            group = path[:, start : start + size]
+            states = group[:, :, points] if rows is None else np.matmul(rows, group)
+            out[:, start : start + size] = self._forecaster.network.read(states)
+        return self._units(out)
+
+    def _rows(self, points: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The weights of the path's nodes at some points (points, nodes): the cubic through four of them."""
+        place = (points + 1) / self._forecaster.points * self._steps
+        left = np.minimum(place.astype(np.int64), self._steps - 1)
+        s = 3.0 * (place - left)
+        rows = np.zeros((len(points), 3 * self._steps + 1))
+        at = np.arange(len(points))
+        rows[at, 3 * left] = (1 - s) * (s - 2) * (s - 3) / 6
+        rows[at, 3 * left + 1] = s * (s - 2) * (s - 3) / 2
+        rows[at, 3 * left + 2] = s * (s - 1) * (3 - s) / 2
+        rows[at, 3 * left + 3] = s * (s - 1) * (s - 2) / 6
+        return rows
 
     def _units(self, raw: NDArray[np.float64]) -> Trajectories:
-        channels = self._forecaster.recipe.normaliser
-        return Trajectories(*(c.inverse(raw[..., i]) for i, c in enumerate(channels.channels)))
+        channels = self._forecaster.recipe.normaliser.channels
+        return Trajectories(*(channel.inverse(raw[..., i]) for i, channel in enumerate(channels)))

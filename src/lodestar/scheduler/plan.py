@@ -137,12 +137,12 @@ class Plan:
 
 
 def read_polyline(knots: Sequence[float], lr: Sequence[float], step: float) -> float:
-    """The polyline at `step`; a step on a jump reads its left side, and rounding never leaves the segment."""
+    """The polyline at `step`; a step on a jump reads its left side, a knot is exact, rounding leaves no segment."""
     right = bisect.bisect_left(knots, step)
-    if right == 0:
-        return lr[0]
     if right == len(knots):
         return lr[-1]
+    if right == 0 or knots[right] == step:
+        return lr[right]
     x0, x1, y0, y1 = knots[right - 1], knots[right], lr[right - 1], lr[right]
     value = y0 + (y1 - y0) * ((step - x0) / (x1 - x0))
     return min(max(value, min(y0, y1)), max(y0, y1))
