@@ -41,36 +41,42 @@ class Drawn:
     def at(self, points: NDArray[np.int64]) -> Trajectories:
         """One point of each sample, points (members, samples): each channel (members, samples)."""
         if self._steps:
-            rows = self._rows(points.ravel()).reshape(*points.shape, 1, -1)
-            states = np.matmul(rows, self._path)
+            nodes, rows = self._rows(points.ravel())
+            assert rows is not None
+            states = np.matmul(rows.reshape(*points.shape, 1, -1), self._path[:, :, nodes])
         else:
             states = np.take_along_axis(self._path, points[..., None, None], axis=2)
         return self._units(self._forecaster.network.read(states)[:, :, 0])
 
     def _read(self, path: NDArray[np.float64], points: NDArray[np.int64]) -> Trajectories:
-        """The same points of every path."""
+        """The same consecutive points of every path, a few points of a few samples at a time."""
         members, samples = path.shape[:2]
         out = np.empty((members, samples, len(points), 3))
-        rows = self._rows(points) if self._steps else None
-        size = max(1, _GROUP // max(1, members * len(points)))
-        for start in range(0, samples, size):
-            group = path[:, start : start + size]
-            states = group[:, :, points] if rows is None else np.matmul(rows, group)
-            out[:, start : start + size] = self._forecaster.network.read(states)
+        length = min(len(points), max(1, self._forecaster.points // 6))
+        size = max(1, _GROUP // (members * length))
+        for first in range(0, len(points), length):
+            part = slice(first, first + length)
+            nodes, rows = self._rows(points[part])
+            for start in range(0, samples, size):
+                group = path[:, start : start + size, nodes]
+                states = group if rows is None else np.matmul(rows, group)
+                out[:, start : start + size, part] = self._forecaster.network.read(states)
         return self._units(out)
 
-    def _rows(self, points: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The weights of the path's nodes at some points (points, nodes): the cubic through four of them."""
+    def _rows(self, points: NDArray[np.int64]) -> tuple[slice, NDArray[np.float64] | None]:
+        """The nodes of the path around some points, in order, and their weights (points, nodes) in each: a cubic."""
+        if not self._steps:
+            return slice(points[0], points[-1] + 1), None
         place = (points + 1) / self._forecaster.points * self._steps
         left = np.minimum(place.astype(np.int64), self._steps - 1)
-        s = 3.0 * (place - left)
-        rows = np.zeros((len(points), 3 * self._steps + 1))
-        at = np.arange(len(points))
-        rows[at, 3 * left] = (1 - s) * (s - 2) * (s - 3) / 6
-        rows[at, 3 * left + 1] = s * (s - 2) * (s - 3) / 2
-        rows[at, 3 * left + 2] = s * (s - 1) * (3 - s) / 2
-        rows[at, 3 * left + 3] = s * (s - 1) * (s - 2) / 6
-        return rows
+        low, high = int(left.min()), int(left.max()) + 1
+        s, node, at = 3.0 * (place - left), 3 * (left - low), np.arange(len(points))
+        rows = np.zeros((len(points), 3 * (high - low) + 1))
+        rows[at, node] = (1 - s) * (s - 2) * (s - 3) / 6
+        rows[at, node + 1] = s * (s - 2) * (s - 3) / 2
+        rows[at, node + 2] = s * (s - 1) * (3 - s) / 2
+        rows[at, node + 3] = s * (s - 1) * (s - 2) / 6
+        return slice(3 * low, 3 * high + 1), rows
 
     def _units(self, raw: NDArray[np.float64]) -> Trajectories:
         channels = self._forecaster.recipe.normaliser.channels
