@@ -5,10 +5,13 @@ import subprocess
 import sys
 
 import pytest
-from tests.curves import toy_runs
+from tests.curves import toy_run, toy_runs
 
 from lodestar._errors import StoreError
 from lodestar.evaluate import OURS, evaluate
+from lodestar.forecaster import Architecture
+from lodestar.runs import Direction, Run, Series
+from lodestar.testing import random_forecaster
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +68,46 @@ def test_it_is_saved_whole(found, tmp_path):
 def test_a_wrong_argument_is_refused(new, runs, options, words):
     with pytest.raises(ValueError, match=words):
         evaluate(new, runs, **options)
+
+
+def late(run, points, channels=("loss", "metric", "lr")):
+    """The run with nothing logged at its first points."""
+    cut = {name: getattr(run, name) for name in channels}
+    return run.replace(**{name: Series(one.steps[points:], one.values[points:]) for name, one in cut.items()})
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        [toy_run("only")],
+        [late(toy_run("late"), 20), toy_run("early")],
+        [late(toy_run("late"), 20)],
+        [late(toy_run(str(seed), seed=seed), 40, ("metric",)) for seed in range(3)],
+        [toy_run(str(seed), seed=seed, metric_every=600) for seed in range(3)],
+        [toy_run(str(seed), seed=seed).replace(total_steps=1200) for seed in range(3)],
+        [
+            Run(
+                "short",
+                Series(range(1, 7), [3, 2.5, 2, 1.8, 1.7, 1.6]),
+                Series([6], [0.4]),
+                Series([1], [0.1]),
+                Direction.MAX,
+            )
+        ],
+    ],
+    ids=["one run", "one starts late", "all start late", "metric late", "one metric", "cut short", "six points"],
+)
+def test_odd_runs_are_evaluated_without_a_warning(new, runs, odd):
+    made = evaluate(new, odd, against=runs, tolerances=(1e-4,))
+    json.loads(made.to_json())
+    assert len(made.runs) == len(odd)
+
+
+def test_an_adaptive_forecaster_has_no_fixed_count(runs):
+    shape = Architecture(encoder="ode-rnn", solver="tsit5", tokens=8)
+    made = evaluate(random_forecaster(seed=0, points=60, shape=shape), runs, tolerances=())
+    assert made.stiffness.own_evaluations is None
+    assert made.ablation[0].solver == "tsit5 at 1e-05"
 
 
 def test_an_unknown_cell_is_an_error(found):

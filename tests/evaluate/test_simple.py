@@ -97,6 +97,12 @@ def test_a_hidden_run_is_never_chosen():
     assert NearestRun.fit(RECIPE, past(), frozenset(["constant"])).nearest(beginning(15)) != 0
 
 
+def test_nothing_in_common_is_no_neighbour():
+    piece = beginning(15)
+    blank = Piece(piece.values, np.zeros_like(piece.mask), 0)
+    assert np.isnan(NearestRun.fit(RECIPE, past()).forecast(blank)).all()
+
+
 def test_a_shift_meets_the_last_value_and_leaves_the_rate():
     data = past()
     moved = Piece(data.values[2, :15] + [0.3, -0.2, 0.1], data.mask[2, :15], 0)

@@ -10,13 +10,14 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
-from tests.curves import diverged_run, toy_runs
+from tests.curves import diverged_run, toy_run, toy_runs
 
 from lodestar._errors import StoreError
 from lodestar.evaluate import evaluate
 from lodestar.report import page, save_figures, save_page
 from lodestar.report.gallery import gallery
 from lodestar.report.ink import svg_for_page
+from lodestar.runs import Series
 from lodestar.testing import random_forecaster
 
 EVIL = '<script>alert("x")</script>&$\\frac{'
@@ -107,6 +108,14 @@ def test_a_page_that_cannot_be_written_is_an_error_with_a_cure(found, tmp_path):
         save_page(found, tmp_path / "file" / "page.html")
     with pytest.raises(StoreError, match="Fix:"):
         save_figures(found, tmp_path / "file")
+
+
+def test_a_run_without_a_forecast_leaves_gaps_not_warnings():
+    run = toy_run("late")
+    cut = {name: getattr(run, name) for name in ("loss", "metric", "lr")}
+    late = run.replace(**{name: Series(one.steps[20:], one.values[20:]) for name, one in cut.items()})
+    html = page(evaluate(random_forecaster(seed=1, points=60), [late], tolerances=(), fractions=(0.05,)))
+    assert "nan" not in re.sub(r"<svg.*?</svg>|base64,[^\"]*", "", html, flags=re.DOTALL)
 
 
 def test_importing_it_draws_nothing():

@@ -18,10 +18,13 @@ from lodestar.prepare.normaliser import CHANNELS
 
 
 def examples(contest: Contest, fractions: Sequence[float]) -> tuple[Example, ...]:
-    """Median, best and worst run; fewer where there are fewer runs."""
+    """Median, best and worst run, of those with a forecast; fewer where there are fewer."""
     found = errors(contest.trial, contest.forecast(OURS, fractions[0]))
-    score = np.nanmean(np.log(np.maximum(found, 1e-12)), axis=1)
-    order = np.argsort(np.where(np.isnan(score), np.inf, score), kind="stable")
+    some = np.flatnonzero(np.isfinite(found).any(axis=1))
+    if len(some) == 0:
+        return ()
+    score = np.nanmean(np.log(np.maximum(found[some], 1e-12)), axis=1)
+    order = some[np.argsort(score, kind="stable")]
     places = {"median": order[len(order) // 2], "best": order[0], "worst": order[-1]}
     chosen: dict[int, str] = {}
     for why, run in places.items():

@@ -60,9 +60,9 @@ def _draw(axes: "Axes", channel: str, rows: Sequence[Ablation]) -> None:
             axes.fill_between(100 * seen, np.maximum(low, _LOWEST), high, color=COLOURS[0], alpha=0.15, linewidth=0)
     axes.set(xscale="log", yscale="log", xlabel="part of the run seen (%)", ylabel="relative MSE")
     # A forecaster that repeats what it saw falls to nothing at the end; ours sets the scale.
-    lowest = np.nanmin([getattr(error, channel).mean for error in rows[0].error])
-    if np.isfinite(lowest):
-        axes.set_ylim(bottom=max(lowest / 20, _LOWEST))
+    ours = [getattr(error, channel).mean for error in rows[0].error if getattr(error, channel).runs]
+    if ours:
+        axes.set_ylim(bottom=max(min(ours) / 20, _LOWEST))
     axes.set_xticks([2, 5, 10, 20, 50, 100], ["2", "5", "10", "20", "50", "100"])
     axes.minorticks_off()
 

@@ -46,12 +46,15 @@ class NearestRun(AbstractSimple):
 
     def forecast(self, piece: Piece) -> NDArray[np.float64]:
         """The rest of that run."""
+        near = self.nearest(piece)
+        if near is None:
+            return np.full((self.recipe.points, 3), np.nan)
         shift = self._shift_helps(piece.start, piece.stop) if self.shift is None else self.shift
-        values = self._continued(piece, self.nearest(piece), shift)
+        values = self._continued(piece, near, shift)
         return with_seen(self.recipe.normaliser.inverse(values), piece, self.recipe)
 
-    def nearest(self, piece: Piece, but: int | None = None) -> int:
-        """Which past run looked most like the piece, `but` that one."""
+    def nearest(self, piece: Piece, but: int | None = None) -> int | None:
+        """Which past run looked most like the piece, `but` that one; None if none has a point in common."""
         stretch = slice(piece.start, piece.stop)
         both = self.past.mask[:, stretch] & piece.mask
         gap = np.where(both, (self.past.values[:, stretch] - piece.values) ** 2, 0.0).sum(axis=(1, 2))
@@ -59,7 +62,8 @@ class NearestRun(AbstractSimple):
         far = np.where(count > 0, gap / np.maximum(count, 1), np.inf)
         if but is not None:
             far[but] = np.inf
-        return int(np.argmin(far))
+        best = int(np.argmin(far))
+        return best if np.isfinite(far[best]) else None
 
     def _continued(self, piece: Piece, run: int, shift: bool) -> NDArray[np.float64]:
         """That past run (points, 3), model units, its gaps drawn through."""
@@ -86,6 +90,8 @@ class NearestRun(AbstractSimple):
         values, mask = self.past.values[run], self.past.mask[run]
         piece = Piece(values[start:stop], mask[start:stop], start)
         near = self.nearest(piece, but=run)
+        if near is None:
+            return np.zeros(2)
         made = [self._continued(piece, near, shift)[stop:] for shift in (False, True)]
         return np.array([np.nansum(np.where(mask[stop:], (m - values[stop:]) ** 2, 0.0)) for m in made])
 
