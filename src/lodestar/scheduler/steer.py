@@ -136,10 +136,7 @@ def _weigh(
 def _challenge(
     forecaster: Forecaster, settings: Settings, seen: int, facts: Verdict, weighed: Weighed, pairs: Pairs
 ) -> Verdict:
-    """Step 5, and the best candidates' average against the running course."""
-    course = _course(forecaster, settings, seen, weighed, pairs)
-    if not all(np.all(np.isfinite(part)) for part in (course.lr, course.loss, course.metric)):
-        return dataclasses.replace(facts, outcome=Outcome.NOT_FINITE)
+    """The best candidates against the running course; step 5 if they win."""
     scale = forecaster.recipe.normaliser.metric
     reached = float(scale.inverse(np.mean([scale.forward(weighed.goals[pair]) for pair in pairs])))
     facts = dataclasses.replace(facts, winners=_winners(forecaster, weighed, pairs))
@@ -147,6 +144,9 @@ def _challenge(
     gain = gain if forecaster.direction is Direction.MAX else -gain
     if settings.hysteresis is not None and not gain > settings.hysteresis:
         return dataclasses.replace(facts, outcome=Outcome.KEPT)
+    course = _course(forecaster, settings, seen, weighed, pairs)
+    if not all(np.all(np.isfinite(part)) for part in (course.lr, course.loss, course.metric)):
+        return dataclasses.replace(facts, outcome=Outcome.NOT_FINITE)
     band = _band(forecaster, reached, weighed.as_is, seen)
     return dataclasses.replace(facts, outcome=Outcome.REPLANNED, course=course, predicted=reached, band=band)
 
