@@ -163,7 +163,7 @@ def _solver(evaluation: Evaluation, tolerance: list[Panel], steps: list[Panel]) 
         _panels(tolerance),
         f"<p>Step sizes and evaluations along {len(found.trajectories)} runs (tsit5 at {found.tolerance:g}): "
         f"{number(found.evaluations.mean)} evaluations a run, {percent(found.rejected)} of the steps thrown away. "
-        "Steps that shrink suddenly would betray a stiff equation (the last one only fills what is left of the run).</p>",
+        "Steps that shrink suddenly would betray a stiff equation (the last only fills what is left).</p>",
         _panels(steps),
     ]
 
