@@ -3,9 +3,11 @@
 Comes in: latents (members, samples, latent). Goes out: loss, metric and lr of some points or some samples, in the
 user's units. Solving the ODE gives the latent path; reading it into channels costs more, so a rule that looks near the
 present reads only there. With the fixed-step solver the path is a cubic between knots: four states of each hold all of
-it, however many points the run has. Reading goes in groups that stay in the processor's cache. Knows nothing of what
-the candidates are for.
+it, however many points the run has. Reading goes in groups that stay in the processor's cache. A rule that looks
+everywhere gets plain `decode`. Knows nothing of what the candidates are for.
 """
+
+import functools
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,18 +21,16 @@ class Drawn:
     """Runs that are decoded where they are looked at."""
 
     def __init__(self, forecaster: Forecaster, latents: NDArray[np.float64]):
-        self._forecaster = forecaster
+        self._forecaster, self._latents = forecaster, latents
         self._steps = forecaster.network.shape.steps if forecaster.network.shape.solver == "rk4" else 0
-        times = np.arange(3 * self._steps + 1) / (3 * self._steps) if self._steps else forecaster.times
-        self._path = forecaster.network.states(latents, times)  # (members, samples, nodes, latent)
-        self._all: Trajectories | None = None  # once it has been read
+        self._all: Trajectories | None = None  # whole runs, once somebody has looked at all of them
 
     def between(self, first: int, stop: int) -> Trajectories:
         """Points [first, stop) of every sample: (members, samples, stop - first)."""
-        found = self._read(self._path, np.arange(first, stop))
         if stop - first == self._forecaster.points:
-            self._all = found
-        return found
+            self._all = self._forecaster.decode(self._latents)
+            return self._all
+        return self._read(self._path, np.arange(first, stop))
 
     def whole(self, samples: list[int]) -> Trajectories:
         """All points of a few samples, as every member draws them: (members, len(samples), points)."""
@@ -40,6 +40,9 @@ class Drawn:
 
     def at(self, points: NDArray[np.int64]) -> Trajectories:
         """One point of each sample, points (members, samples): each channel (members, samples)."""
+        if self._all is not None:
+            kept = (self._all.loss, self._all.metric, self._all.lr)
+            return Trajectories(*(np.take_along_axis(part, points[..., None], axis=-1)[..., 0] for part in kept))
         if self._steps:
             nodes, rows = self._rows(points.ravel())
             assert rows is not None
@@ -47,6 +50,12 @@ class Drawn:
         else:
             states = np.take_along_axis(self._path, points[..., None, None], axis=2)
         return self._units(self._forecaster.network.read(states)[:, :, 0])
+
+    @functools.cached_property
+    def _path(self) -> NDArray[np.float64]:
+        """The latent path (members, samples, nodes, latent): four nodes an interval, or one a point."""
+        times = np.arange(3 * self._steps + 1) / (3 * self._steps) if self._steps else self._forecaster.times
+        return self._forecaster.network.states(self._latents, times)
 
     def _read(self, path: NDArray[np.float64], points: NDArray[np.int64]) -> Trajectories:
         """The same consecutive points of every path, a few points of a few samples at a time."""
