@@ -12,7 +12,7 @@ from tests.curves import diverged_run, toy_runs
 from lodestar import fit, load
 from lodestar._errors import FitError, ForecasterError
 from lodestar.forecaster.quality import relative_mse
-from lodestar.latent import Report
+from lodestar.latent import Report, fit_settings
 from lodestar.latent.finish import pieces_of
 from lodestar.latent.folds import make_folds
 from lodestar.latent.train import Trainer
@@ -33,11 +33,11 @@ def weights_equal(one, two):
 
 @pytest.fixture(scope="module")
 def fitted():
-    return small_fit(toy_runs(seeds=3), updates=1500)
+    return small_fit(toy_runs(seeds=4), updates=1500, hold_out=0.25)
 
 
 def test_a_fit_learns_to_redraw_runs_it_never_saw(fitted):
-    data = prepare(toy_runs(seeds=5).filter(lambda run: (run.facts.seed or 0) > 2), recipe=fitted.recipe)
+    data = prepare(toy_runs(seeds=7).filter(lambda run: (run.facts.seed or 0) > 3), recipe=fitted.recipe)
     raw = fitted.network.decode(fitted.encode(*pieces_of(data, range(len(data)), 0.0, 0.5)), fitted.times)[0]
     errors = relative_mse(fitted.recipe.normaliser.inverse(raw), data.natural(), data.mask).mean(axis=0)
     untrained = small_fit()
@@ -51,16 +51,16 @@ def test_a_fit_learns_to_redraw_runs_it_never_saw(fitted):
 def test_the_forecaster_carries_what_a_job_needs(fitted, tmp_path):
     fitted.save(tmp_path / "f")
     back = load(tmp_path / "f")
-    assert back.quality["held_out_runs"] == 4
+    assert back.quality["held_out_runs"] == 8
     assert 0 < back.ranges.lr_min < back.ranges.lr_max <= 3e-3 * 1.0001
     assert np.all(back.spread > 0)
     merit = back.library.merit
     assert np.all(np.diff(merit) <= 0)
-    assert len(back.facts["held_out"][0]) == 4
+    assert len(back.facts["held_out"][0]) == 8
 
 
 def test_bands_hold_about_their_share_of_new_runs(fitted):
-    data = prepare(toy_runs(seeds=8).filter(lambda run: (run.facts.seed or 0) > 2), recipe=fitted.recipe)
+    data = prepare(toy_runs(seeds=8).filter(lambda run: (run.facts.seed or 0) > 3), recipe=fitted.recipe)
     truth, inside = data.natural(), []
     for run, piece in enumerate(pieces_of(data, range(len(data)), 0.0, 0.2)):
         band = fitted.forecast(piece, 0.8).metric
@@ -108,7 +108,7 @@ def test_progress_is_reported_after_every_chunk():
 def test_a_fit_stops_when_the_held_out_runs_stop_improving(monkeypatch):
     errors = iter([1.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3])
     real = Trainer._after
-    monkeypatch.setattr(Trainer, "_after", lambda self, progress, error, _: real(self, progress, error, next(errors)))
+    monkeypatch.setattr(Trainer, "_after", lambda self, p, e, _, n: real(self, p, e, next(errors), n))
     made = small_fit(updates=500)
     assert made.facts["updates"] == [300]
     assert made.facts["best_update"] == [100]
@@ -116,7 +116,7 @@ def test_a_fit_stops_when_the_held_out_runs_stop_improving(monkeypatch):
 
 def test_a_broken_down_fit_says_what_to_try(monkeypatch):
     real = Trainer._after
-    monkeypatch.setattr(Trainer, "_after", lambda self, progress, error, _: real(self, progress, error, float("nan")))
+    monkeypatch.setattr(Trainer, "_after", lambda self, p, e, _, n: real(self, p, e, float("nan"), n))
     with pytest.raises(FitError, match=r"broke down: its error is nan after 50 updates.*lower peak_lr"):
         small_fit()
 
@@ -201,14 +201,9 @@ def test_a_damaged_checkpoint_is_refused_with_a_sentence(tmp_path):
 
 def test_a_set_larger_than_the_pool_is_visited_in_parts(monkeypatch):
     monkeypatch.setattr("lodestar.latent.train.POOL", 6)
-    pools: list[int] = []
-    real = Trainer._pool
-
-    def counted(self, values, mask, train, number):
-        found = real(self, values, mask, train, number)
-        pools.append(found[0].shape[0])
-        return found
-
-    monkeypatch.setattr(Trainer, "_pool", counted)
-    small_fit()
-    assert pools == [6, 6]
+    trainer = Trainer(fit_settings("default", **SMALL), 60)
+    values = np.arange(40.0)[:, None, None] * np.ones((1, 60, 3))
+    pools = [trainer._pool(values, values > -1, np.arange(40), number)[0][:, 0, 0].tolist() for number in range(30)]
+    assert all(len(set(pool)) == 6 for pool in pools)
+    assert len({run for pool in pools for run in pool}) == 40
+    assert pools[3] == trainer._pool(values, values > -1, np.arange(40), 3)[0][:, 0, 0].tolist()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lodestar._errors import ForecasterError
 from lodestar.forecaster.architecture import TOKEN_FEATURES, Architecture
-from lodestar.forecaster.solve import hermite_matrix, rk4_knots
+from lodestar.forecaster.solve import hermite_basis, rk4_knots
 from lodestar.forecaster.tsit5 import Steps, tsit5
 
 
@@ -30,7 +30,8 @@ class Network:
             for name, value in weights.items()
         }
         self.members = len(next(iter(weights.values())))
-        self._matrix: tuple[bytes, NDArray] | None = None
+        self._readout = np.result_type(weights["decoder.layers.0.weight"].dtype, np.float32)
+        self._intervals: tuple[bytes, list[tuple[int, NDArray, NDArray]]] = (b"", [])
 
     def encode(self, tokens: NDArray, valid: NDArray) -> NDArray[np.float64]:
         """Tokens of some pieces (pieces, tokens, 7) to z0 (members, pieces, latent)."""
@@ -51,8 +52,7 @@ class Network:
         """The latent path: z0 (members, samples, latent) to (members, samples, times, latent)."""
         if self.shape.solver == "tsit5":
             return self.trace(z0, times)[0]
-        knots = rk4_knots(self._field, z0, self.shape.steps)
-        return np.matmul(self._hermite(times), knots)
+        return self._between(rk4_knots(self._field, z0, self.shape.steps), times)
 
     def trace(self, z0: NDArray, times: NDArray, rtol: float | None = None) -> tuple[NDArray[np.float64], Steps]:
         """The latent path by the adaptive solver, with a record of its steps, at a tolerance of choice."""
@@ -61,19 +61,47 @@ class Network:
 
     def decode(self, z0: NDArray, times: NDArray) -> NDArray[np.float64]:
         """Whole runs in model units: z0 (members, samples, latent) to (members, samples, times, 3)."""
-        return self.read(self.states(z0, times))
+        if self.shape.solver == "tsit5":
+            return self.read(self.states(z0, times))
+        # Interpolation and the decoder's first layer are both linear: the layer is applied at the few knots.
+        knots = np.matmul(rk4_knots(self._field, z0, self.shape.steps), self._w["decoder.layers.0.weight"][:, None])
+        return self._after_first_layer(self._between(knots.astype(self._readout), times))
 
     def read(self, states: NDArray) -> NDArray[np.float64]:
         """The decoder: latent states (members, samples, times, latent) to channels (..., 3)."""
-        flat = states.reshape(self.members, -1, self.shape.latent)
-        return self._mlp("decoder", 1 if self.shape.decoder_width else 0, flat).reshape(*states.shape[:-1], 3)
+        return self._after_first_layer(np.matmul(states, self._w["decoder.layers.0.weight"][:, None]))
 
-    def _hermite(self, times: NDArray) -> NDArray:
-        """The interpolation matrix, kept while the same times are asked for again."""
+    def _after_first_layer(self, hidden: NDArray) -> NDArray[np.float64]:
+        """The rest of the decoder, in the precision the model was fitted in: tanh is most of a decode's cost."""
+        hidden += self._w["decoder.layers.0.bias"][:, None].astype(hidden.dtype)
+        if not self.shape.decoder_width:
+            return hidden.astype(np.float64)
+        np.tanh(hidden, out=hidden)
+        out = np.matmul(hidden, self._w["decoder.layers.1.weight"][:, None].astype(hidden.dtype)).astype(np.float64)
+        out += self._w["decoder.layers.1.bias"][:, None]
+        return out
+
+    def _between(self, knots: NDArray, times: NDArray) -> NDArray[np.float64]:
+        """Cubic Hermite between the knots (members, samples, 2 * (steps + 1), width), an interval at a time.
+
+        Small products on purpose: BLAS keeps them on one core, and a training job keeps the others.
+        """
+        members, samples, _, width = knots.shape
+        out = np.empty((members, samples, len(times), width), dtype=knots.dtype)
+        after = self.shape.steps + 1
+        for left, places, weights in self._by_interval(times):
+            ends = knots[:, :, [left, left + 1, after + left, after + left + 1]]
+            out[:, :, places] = np.matmul(weights.astype(knots.dtype), ends)
+        return out
+
+    def _by_interval(self, times: NDArray) -> list[tuple[int, NDArray, NDArray]]:
+        """Times grouped by interval, kept while the same times are asked for again."""
         key = np.asarray(times, dtype=np.float64).tobytes()
-        if self._matrix is None or self._matrix[0] != key:
-            self._matrix = (key, hermite_matrix(times, self.shape.steps))
-        return self._matrix[1]
+        if self._intervals[0] != key:
+            left, weights = hermite_basis(times, self.shape.steps)
+            groups = [np.flatnonzero(left == number) for number in np.unique(left)]
+            self._intervals = (key, [(int(left[places[0]]), places, weights[places]) for places in groups])
+        return self._intervals[1]
 
     def _field(self, t: NDArray, z: NDArray) -> NDArray:
         """dz/dt. The time is the field's last input: its weight row is added, not concatenated."""

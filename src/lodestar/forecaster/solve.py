@@ -14,18 +14,24 @@ from numpy.typing import NDArray
 FieldFunction = Callable[[NDArray, NDArray], NDArray]
 
 
-def hermite_matrix(times: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
-    """The matrix that takes [states at knots, slopes at knots] to states at `times` (times, 2 * (steps + 1))."""
+def hermite_basis(times: NDArray[np.float64], steps: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The interval each time falls into, and the weights of (state, next state, slope, next slope) there (times, 4)."""
     t = np.clip(np.asarray(times, dtype=np.float64), 0.0, 1.0)
     left = np.minimum((t * steps).astype(np.int64), steps - 1)
     s = t * steps - left
     h = 1.0 / steps
-    rows = np.arange(len(t))
-    matrix = np.zeros((len(t), 2 * (steps + 1)))
-    matrix[rows, left] = (1 + 2 * s) * (1 - s) ** 2
-    matrix[rows, left + 1] = s**2 * (3 - 2 * s)
-    matrix[rows, steps + 1 + left] = h * s * (1 - s) ** 2
-    matrix[rows, steps + 2 + left] = h * s**2 * (s - 1)
+    return left, np.stack(
+        [(1 + 2 * s) * (1 - s) ** 2, s**2 * (3 - 2 * s), h * s * (1 - s) ** 2, h * s**2 * (s - 1)], axis=-1
+    )
+
+
+def hermite_matrix(times: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+    """The matrix that takes [states at knots, slopes at knots] to states at `times` (times, 2 * (steps + 1))."""
+    left, weights = hermite_basis(times, steps)
+    rows = np.arange(len(left))
+    matrix = np.zeros((len(left), 2 * (steps + 1)))
+    for column, weight in zip((left, left + 1, steps + 1 + left, steps + 2 + left), weights.T, strict=True):
+        matrix[rows, column] = weight
     return matrix
 
 

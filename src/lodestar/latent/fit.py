@@ -31,6 +31,7 @@ from lodestar.prepare.transform import MetricKind
 from lodestar.runs.run import Run
 
 _LEAST_RUNS = 4
+_MOST_NAMES = 20_000  # names kept in the file, so that an evaluation knows which runs are new
 _SAVE_EVERY = 10.0  # seconds between two checkpoints of a member
 
 
@@ -67,7 +68,7 @@ def fit(
     improving, and bands and quality figures come from them. `checkpoint`: a folder; a fit that was killed goes on from
     there, to the same result. `changes`: any setting of `FitSettings` or `Architecture`, such as `updates=5000`.
     """
-    settings = fit_settings(preset, **changes)
+    settings = _whole_chunks(fit_settings(preset, **changes))
     data = runs if isinstance(runs, Prepared) else _prepared(runs, points, smoothing, metric_kind)
     if len(data) < _LEAST_RUNS:
         raise FitError(
@@ -80,6 +81,12 @@ def fit(
     ended = _train_all(data, folds, settings, seed, checkpoint, on_progress)
     facts = _facts(data, folds, settings, preset, seed, ended, time.monotonic() - began)
     return finish(stack_weights([p.best for p in ended]), settings.architecture, data, folds, facts)
+
+
+def _whole_chunks(settings: FitSettings) -> FitSettings:
+    """Updates come in chunks of `check_every`: round up."""
+    chunks = -(-settings.updates // settings.check_every)
+    return settings.model_copy(update={"updates": chunks * settings.check_every})
 
 
 def _prepared(runs: Iterable[Run], points: int | None, smoothing: float, metric_kind: MetricKind) -> Prepared:
@@ -99,7 +106,8 @@ def _train_all(
     if checkpoint is not None:
         facts = {"settings": settings.model_dump(), "seed": seed, "members": len(folds), "held": len(folds[0].held_out)}
         mark = fingerprint(data.values, data.mask, facts)
-    trainer = _trainer(settings, data.recipe.points)
+    # The number of updates is no part of the program: fits of any length share it.
+    trainer = _trainer(settings.model_copy(update={"updates": 1}), data.recipe.points)
     stop = threading.Event()
 
     def one(member: int) -> Progress:
@@ -107,7 +115,9 @@ def _train_all(
         with jax.enable_x64(settings.bits == 64):
             saved = None if checkpoint is None else Checkpoint(Path(checkpoint), member, mark)
             try:
-                return _train_one(trainer, data, folds[member], seed, member, saved, on_progress, stop)
+                return _train_one(
+                    trainer, settings.updates, data, folds[member], seed, member, saved, on_progress, stop
+                )
             except BaseException:
                 stop.set()
                 raise
@@ -130,6 +140,7 @@ def _trainer(settings: FitSettings, points: int) -> Trainer:
 
 def _train_one(
     trainer: Trainer,
+    updates: int,
     data: Prepared,
     fold: Fold,
     seed: int,
@@ -150,12 +161,11 @@ def _train_one(
             last_saved = time.monotonic()
         if on_progress:
             update, error, held_out = now.history[-1]
-            updates = trainer.chunk * trainer.chunks
             on_progress(Report(member, update, updates, error, held_out, now.best_update, now.done))
         if stop.is_set():
             raise FitError("the fit was stopped; with a checkpoint the same call goes on from here")
 
-    return trainer.train(progress, learn, data.values, data.mask, fold, after_chunk)
+    return trainer.train(progress, learn, data.values, data.mask, fold, updates, after_chunk)
 
 
 def _facts(
@@ -176,8 +186,9 @@ def _facts(
         "seed": seed,
         "members": len(folds),
         "runs": len(data),
-        "held_out": [[data.names[i] for i in fold.held_out][:1000] for fold in folds],
-        "set_aside": [list(pair) for pair in data.aside[:1000]],
+        "names": list(data.names[:_MOST_NAMES]),
+        "held_out": [[data.names[i] for i in fold.held_out][:_MOST_NAMES] for fold in folds],
+        "set_aside": [list(pair) for pair in data.aside[:_MOST_NAMES]],
         "total_steps": [int(np.min(data.total_steps)), int(np.max(data.total_steps))],
         "metric_name": data.metric_name,
         "updates": [p.update for p in ended],

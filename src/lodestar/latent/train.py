@@ -51,10 +51,9 @@ class Trainer:
         self.settings = settings
         self.dtype = jnp.float64 if settings.bits == 64 else jnp.float32
         self.reader = Reader.on_grid(points, settings.architecture.steps, self.dtype)
-        self.chunk = min(settings.check_every, settings.updates)
-        self.chunks = -(-settings.updates // self.chunk)
-        schedule = optax.cosine_onecycle_schedule(self.chunks * self.chunk, settings.peak_lr)
-        adam = optax.adam(schedule)
+        self.chunk = settings.check_every
+        # Adam without its rate, which comes in as data: a fit of another length needs no new program.
+        adam = optax.scale_by_adam()
         self.optimiser = optax.chain(optax.clip_by_global_norm(settings.clip), adam) if settings.clip else adam
         self.static = eqx.partition(self._model(jax.random.key(0)), eqx.is_array)[1]
         self._run_chunk = jax.jit(self._chunk, donate_argnums=(0, 1))
@@ -72,24 +71,28 @@ class Trainer:
         values: NDArray,
         mask: NDArray,
         fold: Fold,
+        updates: int,
         after_chunk: Callable[[Progress], None],
     ) -> Progress:
         """Go on until the updates are used up or the held-out runs stop improving."""
         watch = self._watch(values, mask, fold.held_out)
+        rates = jax.vmap(optax.cosine_onecycle_schedule(updates, self.settings.peak_lr))
         data: tuple[Array, Array] | None = None
         while not progress.done:
             number = progress.update // self.chunk
             if data is None or len(fold.train) > POOL:
                 data = self._pool(values, mask, fold.train, number)
+            numbers = jnp.arange(progress.update, progress.update + self.chunk)
             progress.params, progress.opt_state, error = self._run_chunk(
-                progress.params, progress.opt_state, key, progress.update, *data
+                progress.params, progress.opt_state, key, numbers, jnp.asarray(rates(numbers), self.dtype), *data
             )
             progress.update += self.chunk
-            self._after(progress, float(error), None if watch is None else float(self._look(progress.params, *watch)))
+            held_out = None if watch is None else float(self._look(progress.params, *watch))
+            self._after(progress, float(error), held_out, updates)
             after_chunk(progress)
         return progress
 
-    def _after(self, progress: Progress, error: float, held_out: float | None) -> None:
+    def _after(self, progress: Progress, error: float, held_out: float | None, updates: int) -> None:
         judged = error if held_out is None else held_out
         if not np.isfinite(judged):
             raise FitError(
@@ -101,8 +104,7 @@ class Trainer:
             progress.best = jax.tree.map(jnp.copy, progress.params)
             progress.best_error, progress.best_update = judged, progress.update
         waited = progress.update - progress.best_update
-        used_up = progress.update >= self.chunks * self.chunk
-        progress.done = used_up or waited > self.settings.patience * self.chunks * self.chunk
+        progress.done = progress.update >= updates or waited > self.settings.patience * updates
 
     def _model(self, key: PRNGKeyArray) -> LatentODE:
         model = LatentODE(self.settings.architecture, key=key)
@@ -136,19 +138,19 @@ class Trainer:
             jnp.asarray(mask[whole]),
         )
 
-    def _chunk(self, params, opt_state, key, first, values, mask):
+    def _chunk(self, params, opt_state, key, numbers, rates, values, mask):
         both = jnp.concatenate([jnp.where(mask, values, 0.0), mask.astype(self.dtype)], axis=-1)
         totals = jnp.pad(jnp.cumsum(both, axis=1), ((0, 0), (1, 0), (0, 0)))
 
-        def update(carry, number):
+        def update(carry, item):
             params, opt_state = carry
+            number, rate = item
             batch = self._batch(jax.random.fold_in(key, number), values, mask, totals)
             grads, error = jax.grad(self._loss, has_aux=True)(params, *batch)
             changes, opt_state = self.optimiser.update(grads, opt_state, params)
-            return (eqx.apply_updates(params, changes), opt_state), error
+            return (jax.tree.map(lambda p, c: p - rate * c, params, changes), opt_state), error
 
-        numbers = first + jnp.arange(self.chunk)
-        (params, opt_state), errors = jax.lax.scan(update, (params, opt_state), numbers)
+        (params, opt_state), errors = jax.lax.scan(update, (params, opt_state), (numbers, rates))
         return params, opt_state, jnp.mean(errors)
 
     def _batch(self, key, values, mask, totals):

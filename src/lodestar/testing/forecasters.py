@@ -32,6 +32,7 @@ def random_forecaster(
     shape: Architecture | None = None,
     library: int = 4,
     quality: dict[str, float] | None = None,
+    dtype: type[np.floating] = np.float64,
 ) -> Forecaster:
     """A forecaster nobody fitted: accuracy-like metric, loss around 1.5, rates around 3e-3."""
     rng = np.random.default_rng(seed)
@@ -47,7 +48,8 @@ def random_forecaster(
         ),
         direction=direction,
     )
-    network = Network(shape, random_weights(shape, members, rng))
+    weights = random_weights(shape, members, rng)
+    network = Network(shape, {name: value.astype(dtype) for name, value in weights.items()})
     curves = network.decode(rng.normal(size=(members, library, shape.latent)), np.arange(1, points + 1) / points)[0]
     finals = recipe.normaliser.metric.inverse(curves[:, -1, 1])
     order = np.argsort(-finals if direction is Direction.MAX else finals, kind="stable")

@@ -1,0 +1,134 @@
+"""`lodestar fit` and `lodestar forecast`, as a new user would call them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from tests.curves import diverged_run, toy_run, toy_runs
+from typer.testing import CliRunner
+
+from lodestar import load
+from lodestar.cli import app
+from lodestar.runs import RunStore, Series
+
+QUICK = ["--set", "latent=6", "--set", "hidden=8", "--set", "steps=6", "--set", "tokens=8", "--set", "check_every=50"]
+pytestmark = pytest.mark.xdist_group("fit")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A store with a diverged run in it, an empty one, and a fitted forecaster."""
+    path = tmp_path_factory.mktemp("fit")
+    RunStore(path / "runs").add_many([*toy_runs(), diverged_run("[red]boom")])
+    RunStore.create(path / "none")
+    done = CliRunner().invoke(
+        app, ["fit", str(path / "runs"), "-o", str(path / "f.lodestar"), "--updates", "100", *QUICK]
+    )
+    assert done.exit_code == 0, done.output
+    assert "[red]boom: diverged" in done.stderr
+    assert "Fitted to 16 runs" in done.stdout
+    assert "Relative MSE on runs it never learned from" in done.stdout
+    return path
+
+
+@pytest.fixture
+def run(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "120")
+    return lambda *words: CliRunner().invoke(app, list(words))
+
+
+def test_the_file_is_there_and_no_checkpoint_is_left(folder):
+    assert load(folder / "f.lodestar").facts["runs"] == 16
+    assert not list(folder.glob("*.fit"))
+
+
+def test_json_tells_facts_and_quality(run):
+    done = run("fit", "runs", "-o", "g.lodestar", "--updates", "50", "--leave-seed", "1", "--json", *QUICK)
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert told["facts"]["runs"] == 8
+    assert told["facts"]["set_aside"][0][0] == "[red]boom"
+    assert "spearman_50" in told["quality"] or told["quality"]["held_out_runs"] < 3
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("fit", "nowhere", "-o", "x"), "nowhere"),
+        (("fit", "none", "-o", "x"), "there is no run to prepare"),
+        (("fit", "runs", "-o", "x", "--set", "latnet=3"), "there is no fit setting 'latnet'"),
+        (("fit", "runs", "-o", "x", "--set", "latent"), "NAME=VALUE"),
+        (("fit", "runs", "-o", "x", "--preset", "turbo"), "preset must be one of"),
+        (("fit", "runs", "-o", "x", "--metric-kind", "loudness"), "metric kind must be"),
+        (("fit", "runs", "-o", "f.lodestar/x"), "cannot be"),
+        (("forecast", "nope.lodestar", "runs", "--run", "a"), "there is no forecaster file"),
+        (("forecast", "f.lodestar", "runs", "--run", "nobody"), "there is no run 'nobody' among these 17"),
+        (("forecast", "f.lodestar", "runs"), "there are several runs"),
+        (("forecast", "f.lodestar", "runs", "--run", "cosine-0.001-0", "--level", "0.3"), "must be one of"),
+    ],
+)
+def test_bad_input_is_one_sentence_with_a_cure(run, words, says):
+    done = run(*words)
+    assert done.exit_code in (1, 2)
+    assert says in " ".join(done.stderr.replace("│", " ").split())
+    assert "Traceback" not in done.stderr
+
+
+def test_all_runs_diverged_says_so(run, tmp_path):
+    RunStore(tmp_path / "bad").add_many([diverged_run("a"), diverged_run("b")])
+    done = run("fit", str(tmp_path / "bad"), "-o", "x.lodestar")
+    assert done.exit_code == 1
+    assert "no usable run among 2" in " ".join(done.stderr.split())
+
+
+def test_one_run_is_too_few(run, tmp_path):
+    RunStore(tmp_path / "one").add(toy_run("only"))
+    done = run("fit", str(tmp_path / "one"), "-o", "x.lodestar")
+    assert done.exit_code == 1
+    assert "needs at least 4 usable runs, got 1" in " ".join(done.stderr.split())
+
+
+def test_a_forecast_stands_beside_the_truth(run):
+    done = run("forecast", "f.lodestar", "runs", "--run", "cosine-0.001-0", "--seen", "0.05")
+    assert done.exit_code == 0, done.output
+    assert "the whole run from its first 5%" in done.stdout
+    assert "80% band" in done.stdout
+    assert "Final accuracy" in done.stdout
+
+
+def test_a_forecast_as_json_has_every_point(run):
+    done = run("forecast", "f.lodestar", "runs", "--run", "cosine-0.001-0", "--seen", "0.5", "--json")
+    told = json.loads(done.stdout)
+    assert len(told["metric"]["centre"]) == 60
+    assert told["seen"] == [0, 30]
+
+
+def test_a_run_still_going_is_forecast_to_its_planned_end(run, tmp_path):
+    whole = toy_run("live")
+    part = whole.replace(loss=whole.loss.until(100), metric=Series.empty(), lr=whole.lr.until(100), total_steps=100)
+    RunStore(tmp_path / "live").add(part)
+    done = run("forecast", "f.lodestar", str(tmp_path / "live"), "--total-steps", "600", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["seen"] == [0, 10]
+
+
+def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(folder):
+    words = ["fit", "runs", "-o", "stopped.lodestar", "--updates", "1000000", *QUICK]
+    command = [sys.executable, "-m", "lodestar.cli", *words]
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
+        checkpoint = folder / "stopped.lodestar.fit" / "member-0.ckpt"
+        for _ in range(1200):
+            if checkpoint.exists() or process.poll() is not None:
+                break
+            time.sleep(0.1)
+        os.kill(process.pid, signal.SIGINT)
+        _, told = process.communicate(timeout=120)
+    assert process.returncode == 130, told
+    assert "The same command goes on from here" in told
+    assert checkpoint.exists()
+    assert not (folder / "stopped.lodestar").exists()

@@ -1,0 +1,114 @@
+"""The direction of imports, and the walls between the rooms of the house."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import lodestar
+
+ROOT = Path(lodestar.__file__).parent
+BASE = {"_errors", "_extras", "__version__"}
+LOW = {*BASE, "runs"}
+MAY_IMPORT = {
+    "runs": BASE,
+    "prepare": LOW,
+    "forecaster": {*LOW, "prepare"},
+    "latent": {*LOW, "prepare", "forecaster"},
+    "scheduler": {*LOW, "prepare", "forecaster"},
+    "adapters": {*LOW, "prepare", "forecaster", "scheduler"},
+    "testing": {*LOW, "prepare", "forecaster", "scheduler", "adapters"},
+    "evaluate": {*LOW, "prepare", "forecaster", "scheduler"},
+    "report": {*LOW, "prepare", "forecaster", "scheduler", "evaluate"},
+    "cli": {*LOW, "prepare", "forecaster", "latent", "scheduler", "adapters", "evaluate", "report"},
+}
+JAX = {"jax", "equinox", "diffrax", "optax", "jaxtyping"}
+LIVE = ("runs/run.py", "runs/runset.py", "prepare", "forecaster", "scheduler")
+ALLOWED_LIVE = {"numpy", "scipy", "lodestar"}
+
+
+def imports(path: Path, *, inside_functions: bool) -> set[str]:
+    """Dotted names imported by a file; those within functions (lazy ones) only if asked for."""
+    tree = ast.parse(path.read_text())
+    skipped: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        lazy = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not inside_functions
+        typing_only = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        if lazy or typing_only:
+            skipped.update(ast.walk(node))
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if node in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def files(folder: str) -> list[Path]:
+    path = ROOT / folder
+    return [path] if path.suffix else sorted(path.rglob("*.py"))
+
+
+@pytest.mark.parametrize("folder", sorted(p.name for p in ROOT.iterdir() if p.is_dir() and p.name != "__pycache__"))
+def test_a_room_imports_only_the_rooms_below_it(folder):
+    assert folder in MAY_IMPORT, f"say in this test what {folder} may import"
+    for path in files(folder):
+        for name in imports(path, inside_functions=True):
+            parts = name.split(".")
+            if parts[0] == "lodestar" and len(parts) > 1:
+                fine = {*MAY_IMPORT[folder], folder}
+                assert parts[1] in fine, f"{path.relative_to(ROOT)} imports {name}"
+
+
+@pytest.mark.parametrize("folder", LIVE)
+def test_what_a_live_job_loads_needs_numpy_and_scipy_alone(folder):
+    import sys
+
+    for path in files(folder):
+        for name in imports(path, inside_functions=False):
+            top = name.split(".")[0]
+            assert top in ALLOWED_LIVE or top in sys.stdlib_module_names, f"{path.relative_to(ROOT)} imports {name}"
+
+
+def test_jax_lives_in_latent_only():
+    for path in ROOT.rglob("*.py"):
+        if path.relative_to(ROOT).parts[0] in ("latent", "adapters", "scheduler"):
+            continue
+        found = {name.split(".")[0] for name in imports(path, inside_functions=True)} & JAX
+        assert not found, f"{path.relative_to(ROOT)} imports {found}"
+
+
+def test_adapters_do_not_import_one_another():
+    public = {path.stem for path in files("adapters") if not path.stem.startswith("_")}
+    for path in files("adapters"):
+        if path.stem.startswith("_"):
+            continue
+        for name in imports(path, inside_functions=True):
+            parts = name.split(".")
+            if parts[:2] == ["lodestar", "adapters"] and len(parts) > 2:
+                assert parts[2] not in public - {path.stem}, f"{path.name} imports {name}"
+
+
+def test_no_pickle_anywhere():
+    for path in ROOT.rglob("*.py"):
+        found = {name.split(".")[0] for name in imports(path, inside_functions=True)}
+        assert not found & {"pickle", "cloudpickle", "dill", "joblib"}, path
+
+
+def test_every_exported_name_is_there():
+    for name in lodestar.__all__:
+        assert getattr(lodestar, name) is not None
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'nope'"):
+        _ = lodestar.nope  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_every_module_says_what_it_is():
+    for path in ROOT.rglob("*.py"):
+        doc = ast.get_docstring(ast.parse(path.read_text()))
+        assert doc, f"{path.relative_to(ROOT)} has no docstring"
