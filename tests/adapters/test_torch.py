@@ -5,10 +5,13 @@ from typing import Any, cast
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.adapters.digits import batch_at, digits
 from tests.adapters.run_example import run_example
 from torch import nn
 
+from lodestar.adapters._source import next_decision
 from lodestar.adapters.torch import LodestarLR
 from lodestar.scheduler import Scheduler
 from lodestar.testing import AdapterContract, random_forecaster
@@ -133,6 +136,18 @@ def test_a_group_added_later_keeps_its_ratio_from_its_first_update_on():
     steered.step()
     assert optimizer.param_groups[2]["lr"] == pytest.approx(0.5 * steered.scheduler.lr_at(3), rel=1e-12)
     assert len(steered.get_last_lr()) == 3
+
+
+@given(st.integers(120, 400), st.integers(20, 120), st.sampled_from([0.05, 0.1, 0.3]))
+@settings(max_examples=40, deadline=None)
+def test_the_next_decision_is_where_one_is_made(steps, points, window):
+    scheduler = Scheduler(random_forecaster(seed=2, points=points), steps, window=window, spike=None)
+    for step in range(1, steps + 1):
+        expected = next_decision(scheduler, step) == step
+        before = len(scheduler.decisions)
+        scheduler.lr_at(step)
+        assert (len(scheduler.decisions) > before) == expected, step
+    assert next_decision(scheduler, steps + 1) == steps + 1
 
 
 @pytest.mark.parametrize("order", ["built first", "optimizer first", "scheduler first"])

@@ -11,7 +11,7 @@ import weakref
 from typing import Any
 
 from lodestar._extras import need
-from lodestar.adapters._source import Source, Steering, decision_due, scheduler_of
+from lodestar.adapters._source import Source, Steering, next_decision, scheduler_of
 from lodestar.scheduler import Scheduler
 
 need("torch", "torch")
@@ -52,6 +52,7 @@ class LodestarLR(LRScheduler):
         self._reference = _reference(optimizer, reference_group)
         self._ratios: list[float] = []
         self._postponed = self._warned = False
+        self._asked = self._due = 0  # no decision falls due for the steps between these
         super().__init__(optimizer)
         _steered[optimizer] = weakref.ref(self)
         self._hooks = _hooked(optimizer, self)
@@ -87,7 +88,9 @@ class LodestarLR(LRScheduler):
             )
         if loss is not None or metric is not None:
             self.observe(loss=loss, metric=metric)
-        self._postponed = epoch is None and decision_due(self.scheduler, self.global_step + 1)
+        if not self._asked < self.global_step + 1 < self._due:
+            self._asked, self._due = self.global_step, next_decision(self.scheduler, self.global_step + 1)
+        self._postponed = epoch is None and self.global_step + 1 >= self._due
         if not self._postponed:
             self._apply()
         elif isinstance(self.scheduler, Ranked):
@@ -95,11 +98,15 @@ class LodestarLR(LRScheduler):
 
     def get_lr(self) -> list[float | Tensor]:
         """The rate of each param group, as last set."""
-        return [self.lr * ratio for ratio in self._group_ratios()]
+        groups = len(self.optimizer.param_groups)
+        if len(self._ratios) < groups:
+            self._read_ratios()
+        return [self.lr * ratio for ratio in self._ratios[:groups]]
 
     def extend(self, total_steps: int) -> None:
         """Change the length of the run; what is left is planned anew."""
         self.scheduler.extend(total_steps)
+        self._asked = self._due = 0
         self._apply()
 
     def detach(self) -> None:
@@ -127,7 +134,7 @@ class LodestarLR(LRScheduler):
         self.global_step = int(state_dict["global_step"])
         self._reference = float(state_dict["reference"])
         self._ratios = [float(ratio) for ratio in state_dict["ratios"]]
-        self._postponed = bool(state_dict["postponed"])
+        self._postponed, self._asked, self._due = bool(state_dict["postponed"]), 0, 0
         self._write(float(state_dict["lr"]))
 
     def _initial_step(self) -> None:
@@ -141,18 +148,18 @@ class LodestarLR(LRScheduler):
     def _write(self, lr: float) -> None:
         self.lr = lr
         self.last_epoch, self._step_count = self.global_step, self.global_step + 1  # what torch and Accelerate look at
+        self._last_lr = []
         for group, value in zip(self.optimizer.param_groups, self.get_lr(), strict=True):
             if isinstance(group["lr"], Tensor):
                 group["lr"].fill_(value)  # in place: a captured graph reads this very tensor
             else:
                 group["lr"] = value
-        self._last_lr = [_copied(group["lr"]) for group in self.optimizer.param_groups]
+            self._last_lr.append(_copied(group["lr"]))
 
-    def _group_ratios(self) -> list[float]:
-        groups = self.optimizer.param_groups
-        for group in groups[len(self._ratios) :]:
+    def _read_ratios(self) -> None:
+        """Of groups not seen before; a group's rate is read as it was when it was made."""
+        for group in self.optimizer.param_groups[len(self._ratios) :]:
             self._ratios.append(float(group.setdefault("initial_lr", _copied(group["lr"]))) / self._reference)
-        return self._ratios[: len(groups)]
 
     def _before_update(self) -> None:
         if self._postponed or len(self._last_lr) != len(self.optimizer.param_groups):

@@ -81,16 +81,16 @@ def scheduler_of(source: Source, total_steps: int | None, options: dict[str, Any
     return Scheduler(source, total_steps, **options)
 
 
-def decision_due(steering: Steering, step: int) -> bool:
-    """Whether asking for the rate of `step` closes a window: what is observed after that comes too late for it.
+def next_decision(steering: Steering, step: int) -> int:
+    """The first step from `step` on whose rate, when asked for, closes a window: what is observed later comes too late.
 
-    Also past the end of the run, where nothing should be asked unless the job really goes on.
+    At most the step past the end of the run, where nothing should be asked unless the job really goes on.
     """
-    if step > steering.total_steps:
-        return True
+    total = steering.total_steps
     if not isinstance(steering, Scheduler):
-        return bool(getattr(steering, "due", lambda _: False)(step))
+        return min(getattr(steering, "next_exchange", total + 1), total + 1)
     points = steering.forecaster.points
     window = steering.settings.window_points(points)
-    ended, before = ((s * points // steering.total_steps) // window for s in (step - 1, step - 2))
-    return step > 1 and ended > before
+    closed = max((step - 1) * points - 1, 0) // (window * total)  # windows closed by asking for the step before
+    end = (closed + 1) * window * total // points  # the last step of the window that is then open
+    return min(end, total) + 1

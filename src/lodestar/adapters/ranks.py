@@ -66,14 +66,15 @@ class Ranked:
                 total, count = self._pending[name]
                 self._pending[name] = [total + number, count + 1.0]
 
-    def due(self, step: int) -> bool:
-        """Whether asking for the rate of `step` makes the ranks talk."""
-        return step >= self._start + len(self._table)
+    @property
+    def next_exchange(self) -> int:
+        """The first step whose rate is not known yet: asking for it makes the ranks talk."""
+        return self._start + len(self._table)
 
     def lr_at(self, step: int) -> float:
         """The rate of update number `step`; exchanges with the other ranks when the known stretch is over."""
         step = max(int(step), 1)
-        if self.due(step):
+        if step >= self.next_exchange:
             self._exchange(step)
         return self._table[max(step - self._start, 0)]
 
