@@ -25,9 +25,10 @@ def new():
 
 
 @pytest.fixture(scope="session")
-def fitted(new):
+def fitted(new, runs):
     """The same, as if fitted to the runs: each member held some out."""
-    return dataclasses.replace(new, facts={**new.facts, "held_out": [list(fold) for fold in HELD]})
+    held_out = [list(fold) for fold in HELD]
+    return dataclasses.replace(new, facts={**new.facts, "names": [run.name for run in runs], "held_out": held_out})
 
 
 @pytest.fixture(scope="session")

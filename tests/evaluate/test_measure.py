@@ -37,7 +37,7 @@ def test_progress_ends_at_its_total(found):
 
 def test_a_reader_is_told_what_the_figures_rest_on(found):
     text = " ".join(found[0].notes)
-    assert "5 of 16 runs that the fit held out" in text
+    assert "5 of 16 runs: 5 held out by the fit" in text
     assert "right by construction" in text
     assert "Only 5 runs" in text
 

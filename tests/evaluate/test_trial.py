@@ -15,7 +15,7 @@ HELD = (("cosine-0.001-0", "step-0.003-1"), ("onecycle-0.003-0", "constant-0.001
 def test_only_held_out_runs_are_tested(fitted, runs):
     trial = make_trial(fitted, runs)
     assert set(trial.data.names) == {*HELD[0], *HELD[1]}
-    assert "5 of 16 runs that the fit held out" in trial.notes[0]
+    assert "5 of 16 runs: 5 held out by the fit, 0 it never saw" in trial.notes[0]
 
 
 def test_each_run_is_forecast_by_the_member_that_never_saw_it(fitted, runs):
@@ -33,20 +33,20 @@ def test_new_runs_are_forecast_by_all_members(new, runs):
     assert len(trial.data) == 16
     forecast = new.forecast(new.piece_of(runs[3], 0.2))
     np.testing.assert_allclose(trial.natural(trial.forecast(0.2).centre)[3, :, 0], forecast.loss.centre)
-    assert "taken to be new" in trial.notes[0]
+    assert "16 of 16 runs: 0 held out by the fit, 16 it never saw" in trial.notes[0]
 
 
-def test_runs_it_surely_learned_from_are_named(new, runs):
-    known = RunSet([runs[0].replace(name=new.library.names[0]), *runs.runs[1:]])
-    assert (
-        f"learned from runs of the same names (1, such as {new.library.names[0]!r})" in make_trial(new, known).notes[1]
-    )
+def test_runs_it_learned_from_are_left_out_and_if_there_are_no_others_it_is_said(fitted, runs):
+    learned = runs.filter(lambda run: run.name not in {*HELD[0], *HELD[1]})
+    with_new = RunSet([*learned, toy_run("new", seed=9)])
+    assert make_trial(fitted, with_new).data.names == ("new",)
+    assert "The fit learned from 11 of these 11 runs: the figures flatter it" in make_trial(fitted, learned).notes[0]
 
 
 def test_all_runs_are_tested_when_asked_and_said_so(fitted, runs):
     trial = make_trial(fitted, runs, "all")
     assert len(trial.data) == 16
-    assert "11 of 16 runs were not held out" in trial.notes[0]
+    assert "learned from 11 of these 16 runs" in trial.notes[0]
 
 
 def test_rivals_see_no_more_past_than_ours_did(fitted, runs):

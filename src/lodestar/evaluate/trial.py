@@ -115,24 +115,20 @@ def _choose(
     """The names to test, and what must be said about the choice."""
     if not names:
         raise PrepareError("there is no run to evaluate on. Fix: check the path of the runs, or the filter")
-    apart = [name for name in names if name in held]
+    learned = frozenset(forecaster.facts.get("names", forecaster.library.names)) - held
+    apart = [name for name in names if name not in learned]
     chosen, notes = list(names), []
-    if which == "all" and len(apart) < len(names):
-        notes.append(
-            f"{len(names) - len(apart)} of {len(names)} runs were not held out by the fit; if it learned from them, "
-            "the figures flatter it."
-        )
-    elif which == "unseen" and apart:
+    if which == "unseen" and apart:
         chosen = apart
-        notes.append(f"Tested on the {len(apart)} of {len(names)} runs that the fit held out.")
-    elif which == "unseen":
-        notes.append(f"None of these {len(names)} runs was held out by the fit; they are taken to be new to it.")
-        known = sorted(set(names).intersection(forecaster.library.names))
-        if known:
-            notes.append(
-                f"But it learned from runs of the same names ({len(known)}, such as {known[0]!r}): the figures flatter "
-                "it. Fix: test on runs it never saw."
-            )
+        new = sum(name not in held for name in apart)
+        notes.append(
+            f"Tested on {len(apart)} of {len(names)} runs: {len(apart) - new} held out by the fit, {new} it never saw."
+        )
+    elif len(apart) < len(names):
+        notes.append(
+            f"The fit learned from {len(names) - len(apart)} of these {len(names)} runs: the figures flatter it. "
+            "Fix: test on runs it never saw, or fit with --hold-out or --leave-seed."
+        )
     if len(chosen) > most:
         notes.append(f"{most} of {len(chosen)} runs were tested, evenly spread over the set (--most changes it).")
         chosen = [chosen[i] for i in np.linspace(0, len(chosen) - 1, most).round().astype(int)]
