@@ -33,8 +33,8 @@ params = [0.1 * jax.random.normal(jax.random.key(n), (n, out)) for n, out in ((6
 opt_state = optimizer.init(params)
 for step in range(1, 401):
     params, opt_state, loss = train_step(params, opt_state, (step * 64 + jnp.arange(64)) % 1280)
-    opt_state = schedule.steer(opt_state, step, loss=loss)  # 3
+    accuracy = None
     if step % 20 == 0:
         accuracy = (logits_of(params, slice(1280, None)).argmax(1) == labels[1280:]).mean()
-        opt_state = schedule.steer(opt_state, step, metric=accuracy)
         print(f"step {step:4d}  lr {opt_state.hyperparams['learning_rate']:.2e}  accuracy {accuracy:.3f}")
+    opt_state = schedule.steer(opt_state, step, loss=loss, metric=accuracy)  # 3

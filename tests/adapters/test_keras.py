@@ -219,6 +219,14 @@ def test_bad_arguments_are_refused_when_built(name, value):
         LodestarCallback(a_scheduler(), monitor="val_accuracy", **{name: value})
 
 
+def test_a_frozen_plan_runs_as_a_plain_schedule():
+    plan = a_scheduler().plan()
+    model = a_model()
+    model.compile(keras.optimizers.SGD(plan.as_keras()), loss=model.loss)
+    fit(model, epochs=1)
+    assert float(cast(Any, model).optimizer.learning_rate) == pytest.approx(plan.lr_at(21), rel=1e-6)
+
+
 def test_the_example_runs(tmp_path, monkeypatch, capsys):
     printed = run_example("keras_fit.py", tmp_path, monkeypatch, capsys)
     assert float(re.findall(r"accuracy (\d\.\d+)", printed)[-1]) > 0.8

@@ -1,6 +1,6 @@
 import pickle
 import re
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -160,6 +160,18 @@ def test_the_length_can_be_changed_on_the_way():
 def test_a_table_without_room_is_refused():
     with pytest.raises(ValueError, match=r"table must be at least 1 step, got 0"):
         LodestarSchedule(a_scheduler(), table=0)
+
+
+def test_a_frozen_plan_runs_as_a_plain_schedule():
+    plan = a_scheduler().plan()
+    schedule = plan.as_optax()
+    optimizer = optax.inject_hyperparams(optax.sgd)(learning_rate=schedule)
+    params = fresh_params()
+    opt_state = optimizer.init(params)
+    for step in range(1, 8):
+        _, opt_state = optimizer.update(params, opt_state, params)
+        assert float(cast(Any, opt_state).hyperparams["learning_rate"]) == pytest.approx(plan.lr_at(step), rel=1e-6)
+    assert float(schedule(10_000)) == pytest.approx(plan.lr_at(STEPS), rel=1e-6)
 
 
 def test_the_example_runs(tmp_path, monkeypatch, capsys):

@@ -292,6 +292,18 @@ def test_the_length_can_be_changed_on_the_way():
     assert math.isclose(optimizer.param_groups[0]["lr"], steered.scheduler.lr_at(31))
 
 
+def test_a_frozen_plan_runs_as_a_plain_lambda_lr():
+    plan = a_scheduler().plan()
+    optimizer = an_optimizer(a_model())
+    frozen = plan.as_lambda_lr(optimizer)
+    assert type(frozen) is torch.optim.lr_scheduler.LambdaLR
+    for step in range(1, STEPS + 1):
+        rates = [group["lr"] for group in optimizer.param_groups]
+        assert rates == pytest.approx([plan.lr_at(step), 0.1 * plan.lr_at(step)])
+        optimizer.step()
+        frozen.step()
+
+
 def test_the_example_runs(tmp_path, monkeypatch, capsys):
     printed = run_example("torch_loop.py", tmp_path, monkeypatch, capsys)
     assert float(re.findall(r"accuracy (\d\.\d+)", printed)[-1]) > 0.8

@@ -61,7 +61,10 @@ class LodestarSchedule:
         return state.lr[jnp.clip(state.done + 1 - state.start, 0, self._length - 1)]
 
     def steer(self, opt_state: Any, step: int, *, loss: Any = None, metric: Any = None) -> Any:
-        """After update number `step` (0: before the first): report what was measured, get the state to go on with."""
+        """After update number `step` (0: before the first): report what was measured, get the state to go on with.
+
+        A decision may follow at once, so a metric belongs into the same call as the loss of its step.
+        """
         if loss is not None or metric is not None:
             self.scheduler.observe(max(step, 1), loss=loss, metric=metric)
         coming = min(step + 1, self.scheduler.total_steps)

@@ -1,0 +1,88 @@
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lodestar.adapters
+
+FOLDER = Path(lodestar.adapters.__file__).parent
+ADAPTERS = ("torch", "lightning", "transformers", "optax", "keras", "loop")
+FRAMEWORKS = (
+    "torch",
+    "lightning",
+    "transformers",
+    "accelerate",
+    "keras",
+    "optax",
+    "jax",
+    "pyarrow",
+    "pydantic",
+    "pytest",
+)
+
+
+def imported_by(path: Path) -> set[str]:
+    """The names of all modules a file imports, anywhere in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module}
+    return found
+
+
+def loaded_after(code: str) -> set[str]:
+    """Which frameworks a fresh Python has loaded after `code`."""
+    command = f"{code}\nimport sys; print(*(name for name in {FRAMEWORKS!r} if name in sys.modules))"
+    return set(
+        subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True).stdout.split()
+    )
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_adapters_never_import_one_another(name):
+    others = {f"lodestar.adapters.{other}" for other in ADAPTERS}
+    assert not imported_by(FOLDER / f"{name}.py") & others
+
+
+@pytest.mark.parametrize("name", ["_source", "_state_file", "_lr_scheduler", "ranks"])
+def test_what_adapters_share_knows_no_adapter(name):
+    assert not imported_by(FOLDER / f"{name}.py") & {f"lodestar.adapters.{other}" for other in ADAPTERS}
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.name)
+def test_adapters_stand_on_the_scheduler_and_below(path):
+    allowed = ("lodestar.adapters", "lodestar.scheduler", "lodestar.forecaster", "lodestar.prepare", "lodestar._")
+    ours = {name for name in imported_by(path) if name.startswith("lodestar")}
+    assert all(name.startswith(allowed) for name in ours), ours
+
+
+def test_every_adapter_is_in_the_table_of_contents():
+    named = lodestar.adapters.__doc__ or ""
+    files = {path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("_")}
+    assert files == {*ADAPTERS, "ranks"}
+    assert all(f"lodestar.adapters.{name}" in named for name in files)
+
+
+def test_the_package_and_the_plain_loop_bring_no_framework():
+    assert loaded_after("import lodestar.adapters, lodestar.adapters.loop, lodestar.testing") == set()
+
+
+def test_a_steered_torch_job_brings_torch_alone():
+    assert loaded_after("import lodestar.adapters.torch") == {"torch"}
+
+
+@pytest.mark.parametrize("name", ["torch", "lightning", "transformers", "optax", "keras"])
+def test_a_missing_framework_is_named_with_the_line_to_type(name):
+    missing = "torch" if name in ("lightning", "transformers") else name  # these stand on torch
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        f"try:\n    import lodestar.adapters.{name}\n"
+        "except ImportError as error:\n    print(type(error).__name__, error)"
+    )
+    printed = printed_by(code)
+    assert printed.startswith(f"MissingExtra '{missing}' is not installed")
+    assert f"Fix: pip install 'lodestar-lr[{missing}]'" in printed
