@@ -37,9 +37,12 @@ def imported_by(path: Path) -> set[str]:
 def loaded_after(code: str) -> set[str]:
     """Which frameworks a fresh Python has loaded after `code`."""
     command = f"{code}\nimport sys; print(*(name for name in {FRAMEWORKS!r} if name in sys.modules))"
-    return set(
-        subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True).stdout.split()
-    )
+    return set(printed_by(command).split())
+
+
+def printed_by(code: str) -> str:
+    """What a fresh Python prints."""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.parametrize("name", ADAPTERS)
