@@ -8,14 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.scheduler.live import points_near
 
-from lodestar.forecaster import Architecture
 from lodestar.prepare.normaliser import Channel
 from lodestar.prepare.transform import Kind, Transform
 from lodestar.runs.run import Direction
 from lodestar.scheduler.accept import matches, tolerance_of
 from lodestar.scheduler.average import ahead, arithmetic, log
 from lodestar.scheduler.candidates import gather
-from lodestar.scheduler.drawn import Drawn
 from lodestar.scheduler.encode import encode, live_piece
 from lodestar.scheduler.matching import RULES, match
 from lodestar.scheduler.perturb import perturb
@@ -108,21 +106,6 @@ def test_the_nearest_matching_time_within_reach_is_taken():
     found = np.array([[[True, False, False, True, False, True], [True, False, False, False, False, False]]])
     first, stop = RULES["nearest"].span(4, 2, 6)
     assert match("nearest", found[..., first:stop], np.ones((1, 2, 4)), 4, first).tolist() == [[3, -1]]
-
-
-@pytest.mark.parametrize("solver", ["rk4", "tsit5"])
-def test_drawing_a_part_gives_the_numbers_of_the_whole(solver):
-    shape = Architecture(solver=solver, steps=7, tokens=10)
-    forecaster = random_forecaster(seed=1, points=40, members=2, shape=shape)
-    latents = np.random.default_rng(0).standard_normal((2, 7, 20))
-    whole, drawn = forecaster.decode(latents), Drawn(forecaster, latents)
-    where = np.random.default_rng(1).integers(0, 40, (2, 7))
-    there = np.take_along_axis(whole.metric, where[..., None], axis=-1)[..., 0]
-    np.testing.assert_allclose(drawn.between(5, 30).loss, whole.loss[..., 5:30], rtol=1e-11)
-    np.testing.assert_allclose(drawn.whole([6, 2]).lr, whole.lr[:, [6, 2]], rtol=1e-11)
-    np.testing.assert_allclose(drawn.at(where).metric, there, rtol=1e-11)
-    np.testing.assert_allclose(drawn.between(0, 40).loss, whole.loss, rtol=1e-11)
-    np.testing.assert_allclose(drawn.whole([6, 2]).lr, whole.lr[:, [6, 2]], rtol=1e-11)
 
 
 def test_the_tolerance_is_over_the_whole_window():

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.forecaster import Forecaster
+from lodestar.forecaster import Forecaster, Trajectories
 from lodestar.prepare.normaliser import LOSS, METRIC
 from lodestar.prepare.recipe import Points
 from lodestar.runs.run import Direction
@@ -21,7 +21,6 @@ from lodestar.scheduler.average import MEANS, ahead
 from lodestar.scheduler.candidates import gather
 from lodestar.scheduler.course import Course
 from lodestar.scheduler.decision import Decision, Outcome, Winner, finite
-from lodestar.scheduler.drawn import Drawn
 from lodestar.scheduler.encode import encode, live_piece
 from lodestar.scheduler.fallback import own_forecast
 from lodestar.scheduler.matching import NONE, RULES, match
@@ -66,7 +65,7 @@ class Verdict:
 class Weighed:
     """The candidates after step 4: where each matches (-1: nowhere) and the metric it leads to (NaN: none)."""
 
-    drawn: Drawn
+    drawn: Trajectories
     labels: list[str]
     matched: NDArray[np.int64]  # (members, samples)
     goals: NDArray[np.float64]  # (members, samples)
@@ -122,15 +121,14 @@ def _weigh(
     latents, labels = gather(settings.candidates, settings.samples, live, shelf, settings.noise, forecaster.spread, rng)
     if "local" not in labels:  # the live run itself is always drawn: it is the forecast that is recorded
         latents = np.concatenate([latents, live[:, None]], axis=1)
-    drawn, seen, total = Drawn(forecaster, latents), piece[1], forecaster.points
-    first, stop = RULES[settings.matching].span(seen - 1, _reach(forecaster, settings), total)
-    near = drawn.between(first, stop)
-    matched = match(settings.matching, matches(near.loss, current, tolerance), near.lr, seen - 1, first)
+    drawn, seen, total = forecaster.decode(latents), piece[1], forecaster.points
+    near = slice(*RULES[settings.matching].span(seen - 1, _reach(forecaster, settings), total))
+    found = matches(drawn.loss[..., near], current, tolerance)
+    matched = match(settings.matching, found, drawn.lr[..., near], seen - 1, near.start)
     at = past_end(matched + settings.horizon_points(total, seen), total)
-    goals = np.where(matched == NONE, np.nan, drawn.at(at).metric)
+    goals = np.where(matched == NONE, np.nan, np.take_along_axis(drawn.metric, at[..., None], axis=-1)[..., 0])
     itself = labels.index("local") if "local" in labels else -1
-    as_is = drawn.at(np.full_like(matched, total - 1)).metric[:, itself]
-    return Weighed(drawn, labels, matched[:, : len(labels)], goals[:, : len(labels)], as_is)
+    return Weighed(drawn, labels, matched[:, : len(labels)], goals[:, : len(labels)], drawn.metric[:, itself, -1])
 
 
 def _challenge(
@@ -153,19 +151,17 @@ def _challenge(
 
 def _course(forecaster: Forecaster, settings: Settings, seen: int, weighed: Weighed, pairs: Pairs) -> Course:
     """The winners' average from now to the end of the run."""
-    samples = sorted({sample for _, sample in pairs})
-    whole = weighed.drawn.whole(samples)
-    members, rows = [member for member, _ in pairs], [samples.index(sample) for _, sample in pairs]
-    matched = np.array([weighed.matched[pair] for pair in pairs])
+    members, samples = map(list, zip(*pairs, strict=True))
+    matched, drawn = weighed.matched[members, samples], weighed.drawn
     nodes, mean, channels = forecaster.points - seen + 1, MEANS[settings.mean], forecaster.recipe.normaliser
     return Course(
         seen,
         *(
-            mean(ahead(curves[members, rows], matched, nodes), channel)
+            mean(ahead(curves[members, samples], matched, nodes), channel)
             for curves, channel in (
-                (whole.lr, channels.lr),
-                (whole.loss, channels.loss),
-                (whole.metric, channels.metric),
+                (drawn.lr, channels.lr),
+                (drawn.loss, channels.loss),
+                (drawn.metric, channels.metric),
             )
         ),
     )
