@@ -74,7 +74,8 @@ def jumped(history: History, course: Course, point: int, look_back: int, thresho
     first = max(course.start, point - max(look_back, _LOOK_BACK))
     ahead = course.loss[first + 1 - course.start : point + 2 - course.start]
     with np.errstate(all="ignore"):
-        live = np.where(history.losses > 0, scale.forward(history.loss), np.nan)[first : point + 1]
+        seen = slice(first, point + 1)
+        live = np.where(history.losses[seen] > 0, scale.forward(history.loss[seen]), np.nan)
         return len(live) == len(ahead) and spiked(live - scale.forward(ahead), threshold)
 
 

@@ -21,12 +21,12 @@ class Journal:
         self.warnings: list[str] = []
         self.warned: set[str] = set()
         self._writer = writer
-        self._waiting: list[dict[str, Any]] = [header]
+        self._waiting: list[dict[str, Any] | Decision] = [header]
 
     def decide(self, decision: Decision) -> None:
         """Keep a decision."""
         self.decisions.append(decision)
-        self._waiting.append({"kind": "decision", **decision.to_dict()})
+        self._waiting.append(decision)
 
     def warn(self, kind: str, text: str, step: int) -> None:
         """Keep a warning, once of each kind."""
@@ -46,8 +46,11 @@ class Journal:
         if not self._waiting:
             return
         waiting, self._waiting = self._waiting, []
+        if self._writer is None:
+            return
         for record in waiting:
-            problem = None if self._writer is None else self._writer.append(record)
+            line = {"kind": "decision", **record.to_dict()} if isinstance(record, Decision) else record
+            problem = self._writer.append(line)
             if problem:
                 self.warn("log", problem, 0)
                 self._waiting = []

@@ -145,7 +145,7 @@ def _challenge(
     course = _course(forecaster, settings, seen, weighed, pairs)
     if not all(np.all(np.isfinite(part)) for part in (course.lr, course.loss, course.metric)):
         return dataclasses.replace(facts, outcome=Outcome.NOT_FINITE)
-    band = _band(forecaster, reached, weighed.as_is, seen)
+    (band,) = _bands(forecaster, (reached,), weighed.as_is, seen)
     return dataclasses.replace(facts, outcome=Outcome.REPLANNED, course=course, predicted=reached, band=band)
 
 
@@ -195,25 +195,26 @@ def _going_on(
     scale = forecaster.recipe.normaliser.metric
     forecast = float(scale.inverse(scale.forward(as_is).mean()))
     predicted = own if math.isfinite(own) else forecast
+    around, alone = _bands(forecaster, (predicted, forecast), as_is, seen)
     return {
         "plan_forecast": own,
         "forecast": forecast,
-        "forecast_band": _band(forecaster, forecast, as_is, seen),
+        "forecast_band": alone,
         "predicted": predicted,
-        "band": _band(forecaster, predicted, as_is, seen),
+        "band": around,
     }
 
 
-def _band(forecaster: Forecaster, final: float, as_is: NDArray[np.float64], seen: int) -> tuple[float, float] | None:
-    """The band around a final metric, wider where the members disagree about the live run."""
-    if not math.isfinite(final):
-        return None
+def _bands(
+    forecaster: Forecaster, finals: tuple[float, ...], as_is: NDArray[np.float64], seen: int
+) -> list[tuple[float, float] | None]:
+    """The bands around final metrics, wider where the members disagree about the live run."""
     scale = forecaster.recipe.normaliser.metric
-    centre, spread = np.zeros((1, 3)), np.zeros((1, 3))
-    centre[0, METRIC], spread[0, METRIC] = scale.forward(final), np.std(scale.forward(as_is))
-    low, high = forecaster.bands.around(centre, spread, seen / forecaster.points, np.ones(1), LEVEL)
-    ends = sorted(float(scale.inverse(side[0, METRIC])) for side in (low, high))
-    return (ends[0], ends[1]) if all(map(math.isfinite, ends)) else None
+    centre, spread = np.zeros((len(finals), 3)), np.zeros((len(finals), 3))
+    centre[:, METRIC], spread[:, METRIC] = scale.forward(finals), np.std(scale.forward(as_is))
+    sides = forecaster.bands.around(centre, spread, seen / forecaster.points, np.ones(len(finals)), LEVEL)
+    ends = np.sort(scale.inverse(np.stack([side[:, METRIC] for side in sides])), axis=0).T.tolist()
+    return [(low, high) if math.isfinite(low) and math.isfinite(high) else None for low, high in ends]
 
 
 def _latest(points: Points, seen: int) -> float:
@@ -226,5 +227,5 @@ def _reach(forecaster: Forecaster, settings: Settings) -> int:
 
 
 def _shelf(settings: Settings) -> int:
-    """How many library runs the sources can use."""
-    return 0 if settings.candidates == ("local",) else -(-settings.samples // len(settings.candidates))
+    """How many library runs to encode: half of a source's samples, the other half being the same with noise."""
+    return 0 if settings.candidates == ("local",) else -(-settings.samples // (2 * len(settings.candidates)))
