@@ -13,7 +13,7 @@ $(READY): pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $(READY)
 
-demo: $(READY)   ## runs on real data, made on the spot: import, doctor, fit, forecast, evaluate
+demo: $(READY)   ## the whole way on real runs made on the spot: sweep, fit, forecast, evaluate, steer, compare
 	$(BIN)/python examples/demo.py
 
 test: $(READY)   ## lint, types, then every test
@@ -30,8 +30,9 @@ lint: $(READY)   ## ruff and pyright only
 bench: $(READY)  ## the figures in the README: speed, accuracy, store
 	$(BIN)/python -m benchmarks
 
-docs: $(READY)   ## write docs/cli.md anew from the commands' own help
+docs: $(READY)   ## write docs/cli.md and the README's examples anew
 	$(BIN)/python -m lodestar.cli.reference docs/cli.md
+	$(BIN)/python docs/embed_examples.py
 
 clean:           ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis demo
