@@ -24,7 +24,8 @@ class Job:
         torch.manual_seed(0)
         self.model = DistributedDataParallel(nn.Sequential(nn.Linear(64, 16), nn.ReLU(), nn.Linear(16, 10)))
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-3)
-        options: dict[str, Any] = {"preset": "paper", "window": 0.1, "tolerance": 1000.0}
+        log = Path(sys.argv[1]) / f"decisions-{dist.get_rank()}.jsonl"
+        options: dict[str, Any] = {"preset": "paper", "window": 0.1, "tolerance": 1000.0, "log": log}
         self.watched = Watched(random_forecaster(seed=2, points=30), STEPS, **options)
         source = self.watched if every is None else Ranked(self.watched, every=every)
         self.scheduler = LodestarLR(self.optimizer, source)
@@ -86,6 +87,7 @@ def main() -> None:
         "metrics": whole.metrics,
         "told": whole.watched.told,
         "decisions": len(whole.watched.decisions),
+        "log": (folder / f"decisions-{dist.get_rank()}.jsonl").stat().st_size,
         "resumed at an exchange": resumed(folder, "exchange", 20),
         "resumed within a stretch": resumed(folder, "within", 21),
         "resumed from its own state": resumed(folder, "own", 33, own=True),
