@@ -8,7 +8,7 @@ import json
 import sys
 import time
 
-ALL = ("runtime", "decision", "overhead", "store", "fit", "accuracy")
+ALL = ("runtime", "decision", "overhead", "store", "memory", "fit", "accuracy")
 
 
 def main(names: tuple[str, ...]) -> None:

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lodestar.prepare.grid import averaged, drawn, last_step_of, latest, point_of
+from lodestar.prepare.grid import averaged, drawn, last_step_of, latest, point_at, point_of
 from lodestar.runs import Series
 
 
@@ -15,6 +15,7 @@ def test_a_point_holds_the_steps_up_to_its_end():
 def test_a_point_and_its_last_step_agree(total, points, data):
     step = data.draw(st.integers(1, total))
     point = int(point_of(step, total, points))
+    assert point == point_at(step, total, points)
     assert 0 <= point < points
     assert step <= int(last_step_of(point, total, points))
     assert point == 0 or step > int(last_step_of(point - 1, total, points))

@@ -20,6 +20,11 @@ def point_of(step: NDArray[np.int64] | int, total_steps: int, points: int) -> ND
     return np.clip((steps * points + total_steps - 1) // total_steps - 1, 0, points - 1)
 
 
+def point_at(step: int, total_steps: int, points: int) -> int:
+    """The same for a single step, without what an array costs: a live job asks at every update."""
+    return min(max((step * points + total_steps - 1) // total_steps - 1, 0), points - 1)
+
+
 def last_step_of(point: NDArray[np.int64] | int, total_steps: int, points: int) -> NDArray[np.int64]:
     """The last step that belongs to a point."""
     return (np.asarray(point, dtype=np.int64) + 1) * total_steps // points

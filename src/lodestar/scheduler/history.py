@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.prepare.grid import last_step_of, point_of
+from lodestar.prepare.grid import last_step_of, point_at
 from lodestar.prepare.recipe import Points, Recipe
 
 HUGE = 1e30  # beyond this a value has blown up: no mean of such values means anything
@@ -95,7 +95,7 @@ class History:
         return new
 
     def _point(self, step: int) -> int:
-        return int(point_of(step, self.total_steps, self.points))
+        return point_at(step, self.total_steps, self.points)
 
 
 _COLUMNS = ("loss", "losses", "blown", "metric", "metric_step", "lr")

@@ -109,13 +109,13 @@ class Plan:
 
     def as_optax(self) -> Any:
         """A plain Optax schedule: update count (from 0) to lr; count 0 is this plan's `first_step`."""
-        jnp = need("jax.numpy", "fit")
+        jnp = need("jax.numpy", "optax")
         rates = jnp.asarray(self.values())
         return lambda count: rates[jnp.clip(count, 0, len(rates) - 1)]
 
     def as_keras(self) -> Any:
         """A plain Keras `LearningRateSchedule`; iteration 0 is this plan's `first_step`."""
-        keras = need("keras", "dev")
+        keras = need("keras", "keras")
         rates = self.values().tolist()
 
         class FrozenPlan(keras.optimizers.schedules.LearningRateSchedule):
