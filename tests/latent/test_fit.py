@@ -157,8 +157,7 @@ from lodestar import fit
 sys.path.insert(0, {root!r})
 from tests.curves import toy_runs
 from tests.latent.test_fit import SMALL
-import lodestar.latent.fit as inner
-inner._SAVE_EVERY = 0.0
+sys.modules["lodestar.latent.fit"]._SAVE_EVERY = 0.0  # the package's `fit` is the function
 fit(toy_runs(), seed=0, updates=2000, checkpoint={folder!r}, members=2,
     on_progress=lambda r: (print(r.update, flush=True), time.sleep(0.05)), **SMALL)
 """
