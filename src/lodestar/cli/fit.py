@@ -162,6 +162,8 @@ class _Bars:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         console = _screen.err()
+        self._plain = not quiet and not console.is_terminal  # a log file: a line now and then instead of a bar
+        self._told = [0.0] * members
         self._shown = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -191,6 +193,11 @@ class _Bars:
         text = checked or f"error {report.error:.4f}"
         if report.done and report.update < report.updates:
             text += f", stopped: no better since update {report.best_update}"
+        share = report.update / report.updates
+        if self._plain and (report.done or share >= self._told[report.member] + 0.2):
+            self._told[report.member] = share
+            what = self._shown.tasks[report.member].description
+            _screen.err().print(_screen.safe(f"{what}: update {report.update} of {report.updates}, {text}", "dim"))
         total = report.update if report.done else report.updates
         self._shown.update(self._tasks[report.member], completed=report.update, total=total, error=text)
 

@@ -1,7 +1,7 @@
 """Settings of a fit, and the two presets.
 
 `paper` is the paper's appendix: ODE-RNN encoder, latent and hidden 20, MLP 2 x 20 tanh, batch 20, Adam with OneCycle to
-1e-3, up to 50,000 updates, Tsit5 + PID at 1e-5, 64-bit. `default` is the fast one: a GRU encoder, 16 RK4 steps, 32-bit,
+1e-3, up to 50,000 updates, Tsit5 + PID at 1e-5, 64-bit. `default` is the fast one: a GRU encoder, 10 RK4 steps, 32-bit,
 a peak rate of 5e-3, a random part of the points in each update, and noise on what the encoder sees.
 """
 
@@ -39,7 +39,7 @@ class FitSettings(BaseModel):
 
 
 _DEFAULT: dict[str, Any] = {
-    "architecture": Architecture(hidden=32, field_width=32, decoder_width=20, steps=16),
+    "architecture": Architecture(hidden=32, field_width=32, decoder_width=20, steps=10),
     "updates": 20_000,
     "batch": 20,
     "peak_lr": 5e-3,
