@@ -57,7 +57,7 @@ def run(
     runs_path: str | Path | None = None,
     *,
     updates: int = 20_000,
-    members: int = 1,
+    members: int | None = None,
     presets: tuple[str, ...] = ("default",),
     only: str | None = None,
     seed: int = 0,
@@ -71,7 +71,8 @@ def run(
         for preset in presets:
             _say(f"{split} split, {preset} preset: fitting on {len(past)} runs, up to {updates:,} updates")
             began = time.monotonic()
-            forecaster = fit(past, seed=seed, preset=preset, members=members, updates=updates)  # pyright: ignore[reportArgumentType]
+            changes = {"updates": updates} if members is None else {"updates": updates, "members": members}
+            forecaster = fit(past, seed=seed, preset=preset, **changes)  # pyright: ignore[reportArgumentType]
             seconds = time.monotonic() - began
             evaluation = evaluate(forecaster, tested, fractions=FRACTIONS, against=past, tolerances=())
             found[f"{split}/{preset}"] = {"fit_s": seconds, "tested": len(evaluation.runs), **_figures(evaluation)}
@@ -155,7 +156,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="?", type=Path, help="a store or a table of runs; default: the demo's sweep")
     parser.add_argument("--updates", type=int, default=20_000, help="most gradient updates (default: 20000)")
-    parser.add_argument("--members", type=int, default=1, help="forecasters in the ensemble (default: 1)")
+    parser.add_argument("--members", type=int, help="forecasters in the ensemble (default: the preset's)")
     parser.add_argument("--paper", action="store_true", help="also the paper preset, at equal updates (slow)")
     parser.add_argument("--split", choices=["seed", "schedule"], help="only this split")
     parser.add_argument("--seed", type=int, default=0, help="seed of the fits and of the schedule split")

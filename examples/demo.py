@@ -74,7 +74,7 @@ def main() -> None:
     store, model, page = OUT / "runs", OUT / "forecaster.lodestar", OUT / "evaluation.html"
     RunStore(store).add_many(runs)
     lodestar("doctor", store, allow=(0, 1))
-    lodestar("fit", store, "-o", model, "--updates", "8000", "--members", "2", "--fresh")
+    lodestar("fit", store, "-o", model, "--updates", "8000", "--fresh")
     lodestar("forecast", model, store, "--run", "onecycle-0.03-0", "--seen", "0.05")
     lodestar("evaluate", model, store, "--against", store, "-o", page)
 

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.xdist_group("fit")
 
 
 def small_fit(runs=None, *, updates=100, **kwargs):
-    return fit(toy_runs() if runs is None else runs, **{"seed": 0, "updates": updates, **SMALL, **kwargs})
+    return fit(toy_runs() if runs is None else runs, **{"seed": 0, "members": 1, "updates": updates, **SMALL, **kwargs})
 
 
 def weights_equal(one, two):

@@ -9,7 +9,7 @@ def test_the_paper_preset_is_the_papers_appendix():
     assert (shape.encoder, shape.latent, shape.hidden) == ("ode-rnn", 20, 20)
     assert (shape.field_width, shape.field_depth) == (20, 2)
     assert (shape.solver, shape.rtol, shape.atol) == ("tsit5", 1e-5, 1e-5)
-    assert (made.batch, made.peak_lr, made.updates, made.bits) == (20, 1e-3, 50_000, 64)
+    assert (made.batch, made.peak_lr, made.updates, made.bits, made.members) == (20, 1e-3, 50_000, 64, 1)
 
 
 def test_settings_and_architecture_are_changed_by_name():

@@ -31,8 +31,9 @@ def fit_command(
         str, typer.Option(help="'default', the fast one; 'paper', the paper's settings, slow.")
     ] = "default",
     members: Annotated[
-        int, typer.Option(min=1, help="Fit an ensemble of so many forecasters, side by side on the cores.")
-    ] = 1,
+        int | None,
+        typer.Option(min=1, help="Forecasters in the ensemble, fitted side by side on the cores; default 2, paper 1."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything random; the same seed gives the same file.")] = 0,
     updates: Annotated[int | None, typer.Option(min=1, help="Most gradient updates; the preset says how many.")] = None,
     hold_out: Annotated[
@@ -68,7 +69,7 @@ def fit_command(
     from lodestar.latent import fit, fit_settings
     from lodestar.prepare import prepare
 
-    changes = _changes(change or [], updates)
+    changes = _changes(change or [], updates, members)
     try:
         settings = fit_settings(preset, **changes)  # pyright: ignore[reportArgumentType]
     except ValueError as error:
@@ -89,13 +90,12 @@ def fit_command(
         shutil.rmtree(checkpoint)
     if checkpoint.exists():
         _screen.err().print(_screen.safe(f"Going on from {checkpoint} (--fresh starts anew).", "dim"))
-    with _Bars(members, settings.updates, quiet=as_json) as bars:
+    with _Bars(settings.members, settings.updates, quiet=as_json) as bars:
         try:
             forecaster = fit(
                 data,
                 seed=seed,
                 preset=preset,  # pyright: ignore[reportArgumentType]
-                members=members,
                 hold_out=hold_out,
                 checkpoint=checkpoint,
                 on_progress=bars.update,
@@ -112,16 +112,15 @@ def fit_command(
         _show(forecaster, out)
 
 
-def _changes(words: list[str], updates: int | None) -> dict[str, Any]:
+def _changes(words: list[str], updates: int | None, members: int | None) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     for word in words:
         name, sign, value = word.partition("=")
         if not sign:
             raise typer.BadParameter(f"--set takes NAME=VALUE, got {word!r}")
         changes[name.strip()] = _value(value.strip())
-    if updates is not None:
-        changes["updates"] = updates
-    return changes
+    asked = {"updates": updates, "members": members}
+    return changes | {name: value for name, value in asked.items() if value is not None}
 
 
 def _value(text: str) -> int | float | str:

@@ -53,7 +53,6 @@ def fit(
     *,
     seed: int,
     preset: Preset = "default",
-    members: int = 1,
     hold_out: float = 0.15,
     points: int | None = None,
     smoothing: float = DEFAULT_SMOOTHING,
@@ -62,11 +61,12 @@ def fit(
     on_progress: Callable[[Report], None] | None = None,
     **changes: Any,
 ) -> Forecaster:
-    """Fit a latent ODE (or `members` of them) to runs.
+    """Fit a latent ODE to runs, or an ensemble of them (`members`; the default preset has two).
 
     `hold_out`: the share of runs each member is checked on and never learns from; the fit stops when they stop
     improving, and bands and quality figures come from them. `checkpoint`: a folder; a fit that was killed goes on from
-    there, to the same result. `changes`: any setting of `FitSettings` or `Architecture`, such as `updates=5000`.
+    there, to the same result. `changes`: any setting of `FitSettings` or `Architecture`, such as `updates=5000`
+    or `members=4`.
     """
     settings = _whole_chunks(fit_settings(preset, **changes))
     data = runs if isinstance(runs, Prepared) else _prepared(runs, points, smoothing, metric_kind)
@@ -76,7 +76,7 @@ def fit(
             + (f" ({len(data.aside)} were set aside, the first because: {data.aside[0][1]})" if data.aside else "")
             + ". Fix: add runs with different schedules and rates; lodestar doctor says which"
         )
-    folds = make_folds(len(data), members, hold_out, seed=seed)
+    folds = make_folds(len(data), settings.members, hold_out, seed=seed)
     began = time.monotonic()
     ended = _train_all(data, folds, settings, seed, checkpoint, on_progress)
     facts = _facts(data, folds, settings, preset, seed, ended, time.monotonic() - began)
@@ -104,10 +104,10 @@ def _train_all(
     """Every member, as many at a time as there are cores."""
     mark = ""
     if checkpoint is not None:
-        facts = {"settings": settings.model_dump(), "seed": seed, "members": len(folds), "held": len(folds[0].held_out)}
+        facts = {"settings": settings.model_dump(), "seed": seed, "held": len(folds[0].held_out)}
         mark = fingerprint(data.values, data.mask, facts)
-    # The number of updates is no part of the program: fits of any length share it.
-    trainer = _trainer(settings.model_copy(update={"updates": 1}), data.recipe.points)
+    # The number of updates and members is no part of the program: fits of any length share it.
+    trainer = _trainer(settings.model_copy(update={"updates": 1, "members": 1}), data.recipe.points)
     stop = threading.Event()
 
     def one(member: int) -> Progress:

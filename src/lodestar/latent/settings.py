@@ -2,7 +2,7 @@
 
 `paper` is the paper's appendix: ODE-RNN encoder, latent and hidden 20, MLP 2 x 20 tanh, batch 20, Adam with OneCycle to
 1e-3, up to 50,000 updates, Tsit5 + PID at 1e-5, 64-bit. `default` is the fast one: a GRU encoder, 10 RK4 steps, 32-bit,
-a peak rate of 5e-3, a random part of the points in each update, and noise on what the encoder sees.
+a peak rate of 5e-3, a random part of the points in each update, noise on what the encoder sees, and two members.
 """
 
 from typing import Any, Literal
@@ -20,6 +20,7 @@ class FitSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     architecture: Architecture
+    members: int = Field(ge=1, description="forecasters in the ensemble")
     updates: int = Field(ge=1, description="most gradient updates")
     batch: int = Field(ge=1, description="runs in an update")
     peak_lr: float = Field(gt=0, description="highest learning rate of the OneCycle schedule")
@@ -40,6 +41,7 @@ class FitSettings(BaseModel):
 
 _DEFAULT: dict[str, Any] = {
     "architecture": Architecture(hidden=32, field_width=32, decoder_width=20, steps=10),
+    "members": 2,
     "updates": 20_000,
     "batch": 20,
     "peak_lr": 5e-3,
@@ -57,6 +59,7 @@ _DEFAULT: dict[str, Any] = {
 _PAPER: dict[str, Any] = {
     **_DEFAULT,
     "architecture": Architecture(encoder="ode-rnn", solver="tsit5"),
+    "members": 1,
     "updates": 50_000,
     "peak_lr": 1e-3,
     "targets": 0,
