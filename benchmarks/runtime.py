@@ -19,7 +19,7 @@ import numpy as np
 from lodestar.forecaster import Architecture
 from lodestar.testing import random_forecaster
 
-DEFAULT = Architecture(hidden=32, field_width=32, decoder_width=20, steps=10)
+DEFAULT = Architecture()
 _LOAD = (
     "import time; began = time.perf_counter()\n"
     "import lodestar, sys\n"

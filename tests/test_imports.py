@@ -8,7 +8,7 @@ import pytest
 import lodestar
 
 ROOT = Path(lodestar.__file__).parent
-BASE = {"_errors", "_extras", "__version__"}
+BASE = {"_disk", "_errors", "_extras", "__version__"}
 LOW = {*BASE, "runs"}
 MAY_IMPORT = {
     "runs": BASE,

@@ -101,6 +101,13 @@ def test_a_forecast_stands_beside_the_truth(run):
     assert "Final accuracy" in done.stdout
 
 
+def test_a_forecast_is_drawn(run, folder):
+    done = run("forecast", "f.lodestar", "runs", "--run", "step-0.003-1", "--seen", "0.2", "-o", "a.png")
+    assert done.exit_code == 0, done.output
+    assert (folder / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert run("forecast", "f.lodestar", "runs", "--run", "step-0.003-1", "-o", "a.gif").exit_code == 2
+
+
 def test_a_forecast_as_json_has_every_point(run):
     done = run("forecast", "f.lodestar", "runs", "--run", "cosine-0.001-0", "--seen", "0.5", "--json")
     told = json.loads(done.stdout)

@@ -4,12 +4,12 @@ Comes in: plain data. Goes out: one file with a format name and a version, writt
 that a kill leaves the old file or the new one. No pickle. This file does not know what the state means.
 """
 
-import contextlib
 import json
 import os
-import secrets
 from pathlib import Path
 from typing import Any
+
+from lodestar import _disk
 
 FORMAT = "lodestar-state"
 VERSION = 1
@@ -19,17 +19,8 @@ def write_state(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
     """Write `state` to `path`, whole or not at all."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    spare = target.with_name(f".{target.name[:100]}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
-    try:
-        with spare.open("w", encoding="utf-8") as stream:
-            json.dump({"format": FORMAT, "version": VERSION, "state": state}, stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        spare.replace(target)
-    except OSError:
-        with contextlib.suppress(OSError):
-            spare.unlink(missing_ok=True)
-        raise
+    content = json.dumps({"format": FORMAT, "version": VERSION, "state": state})
+    _disk.replace_file(target, content.encode())
 
 
 def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -101,17 +101,10 @@ def _word(outcome: "Outcome") -> str:
 
 def _draw(log: "Log", out: Path) -> None:
     """The figure, into a file."""
-    from lodestar._errors import LodestarError
+    from lodestar import _disk
     from lodestar.report.ink import file_bytes
 
-    data = file_bytes(_panel(log), out.suffix.lower().removeprefix("."))
-    spare = out.with_name(f".{out.name}.tmp")
-    try:
-        spare.write_bytes(data)
-        spare.replace(out)
-    except OSError as error:
-        spare.unlink(missing_ok=True)
-        raise LodestarError(f"the figure {out} cannot be written: {error}. Fix: pass another path with -o") from error
+    _disk.write_whole(out, file_bytes(_panel(log), out.suffix.lower().removeprefix(".")))
     _screen.err().print(_screen.safe(f"Figure: {out}"))
 
 

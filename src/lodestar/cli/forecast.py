@@ -37,13 +37,14 @@ def forecast_command(
     level: Annotated[
         float, typer.Option(help="Share of runs the bands are meant to hold: 0.5, 0.8, 0.9 or 0.95.")
     ] = 0.8,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Draw it into this .png or .svg as well.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print every point as JSON.")] = False,
 ) -> None:
     """Redraw a whole run from the part of it that was seen.
 
     \b
     Examples:
-      lodestar forecast forecaster.lodestar runs --run run-007 --seen 0.05
+      lodestar forecast forecaster.lodestar runs --run run-007 --seen 0.05 -o run-007.png
       lodestar forecast forecaster.lodestar live.csv --total-steps 10000
     """
     from lodestar.forecaster import load
@@ -51,6 +52,8 @@ def forecast_command(
 
     if level not in LEVELS:
         raise typer.BadParameter(f"--level must be one of {', '.join(map(str, LEVELS))}, got {level}")
+    if out is not None and out.suffix.lower() not in (".png", ".svg"):
+        raise typer.BadParameter(f"--out must end in .png or .svg, got {out.name!r}")
     forecaster = load(model)
     run = _pick(open_runs(runs), name)
     if total_steps is not None:
@@ -66,6 +69,22 @@ def forecast_command(
         _screen.show_json({"run": run.name, "total_steps": run.total_steps, **forecast.to_dict()})
     else:
         _show(forecaster, run, forecast, truth)
+    if out is not None:
+        _draw(forecaster, run, forecast, truth, out)
+
+
+def _draw(forecaster: "Forecaster", run: "Run", forecast: "Forecast", truth: "Points", out: Path) -> None:
+    import dataclasses
+
+    from lodestar import _disk
+    from lodestar.report.curves import forecast_panel
+    from lodestar.report.ink import file_bytes
+
+    plain = dataclasses.replace(forecaster.recipe, smoothing=0.0)
+    raw = plain.to_points(run.loss, run.metric, run.lr, run.total_steps)
+    panel = forecast_panel(forecast, raw, truth, run.total_steps, run.metric_name)
+    _disk.write_whole(out, file_bytes(panel, out.suffix.lower().removeprefix(".")))
+    _screen.err().print(_screen.safe(f"Figure: {out}"))
 
 
 def _pick(source: Source, name: str | None) -> "Run":

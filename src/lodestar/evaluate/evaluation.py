@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.runs import _disk
+from lodestar import _disk
 
 FORMAT = "lodestar-evaluation"
 VERSION = 1

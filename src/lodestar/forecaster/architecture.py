@@ -16,17 +16,17 @@ TOKEN_FEATURES = 7  # time, three channel means, three shares of points observed
 
 @dataclasses.dataclass(frozen=True)
 class Architecture:
-    """Sizes and solver. `tokens`: how many equal bins a piece is read in, whatever its length."""
+    """Sizes and solver; the defaults are the default preset's. `tokens`: into how many equal bins a piece is cut."""
 
     encoder: Literal["gru", "ode-rnn"] = "gru"
     latent: int = 20
-    hidden: int = 20
-    field_width: int = 20
+    hidden: int = 32
+    field_width: int = 32
     field_depth: int = 2
     decoder_width: int = 20
     tokens: int = 30
     solver: Literal["rk4", "tsit5"] = "rk4"
-    steps: int = 24
+    steps: int = 10
     rtol: float = 1e-5
     atol: float = 1e-5
 

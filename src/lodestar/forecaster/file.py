@@ -5,11 +5,9 @@ is the public safetensors one (8 bytes of length, a JSON table, raw bytes), read
 a training job needs no package for it; a test opens our files with the safetensors package.
 """
 
-import contextlib
 import hashlib
 import json
 import os
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lodestar import _disk
 from lodestar._errors import ForecasterError
 
 FORMAT = "lodestar-forecaster"
@@ -134,17 +133,10 @@ def _digest(text: str, body: bytes) -> str:
 
 
 def _write_whole(target: Path, data: bytes) -> None:
-    spare = target.with_name(f".{target.name[:100]}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with spare.open("wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        spare.replace(target)
+        _disk.replace_file(target, data)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            spare.unlink(missing_ok=True)
         raise ForecasterError(
             f"the file {target} cannot be written: {error}. Nothing was changed. "
             "Fix: free some space, or write to another folder"

@@ -30,6 +30,13 @@ class Network:
             for name, value in weights.items()
         }
         self.members = len(next(iter(weights.values())))
+        # The solver asks for the field dozens of times a decode: its layers are looked up once.
+        layers = [
+            (self._w[f"field.net.layers.{i}.weight"], self._w[f"field.net.layers.{i}.bias"])
+            for i in range(shape.field_depth + 1)
+        ]
+        weight, bias = layers[0]
+        self._field_layers = (np.ascontiguousarray(weight[:, :-1]), weight[:, -1:], bias), layers[1:]
         self._readout = np.result_type(weights["decoder.layers.0.weight"].dtype, np.float32)
         self._intervals: tuple[bytes, list[tuple[int, NDArray, NDArray]]] = (b"", [])
 
@@ -105,10 +112,14 @@ class Network:
 
     def _field(self, t: NDArray, z: NDArray) -> NDArray:
         """dz/dt. The time is the field's last input: its weight row is added, not concatenated."""
-        weight, bias = self._w["field.net.layers.0.weight"], self._w["field.net.layers.0.bias"]
-        hidden = np.matmul(z, weight[:, :-1])
-        hidden += t * weight[:, -1:] + bias
-        return self._mlp("field.net", self.shape.field_depth, np.tanh(hidden, out=hidden), first=1)
+        (first, row, bias), rest = self._field_layers
+        hidden = np.matmul(z, first)
+        hidden += t * row + bias
+        for weight, shift in rest:
+            np.tanh(hidden, out=hidden)
+            hidden = np.matmul(hidden, weight)
+            hidden += shift
+        return hidden
 
     def _drift(self, state: NDArray, gap: NDArray) -> NDArray:
         depth = self.shape.field_depth
@@ -132,8 +143,8 @@ class Network:
         out += self._w[f"{name}.bias"]
         return out
 
-    def _mlp(self, name: str, depth: int, x: NDArray, first: int = 0) -> NDArray:
-        for layer in range(first, depth + 1):
+    def _mlp(self, name: str, depth: int, x: NDArray) -> NDArray:
+        for layer in range(depth + 1):
             x = self._linear(f"{name}.layers.{layer}", x)
             if layer < depth:
                 np.tanh(x, out=x)

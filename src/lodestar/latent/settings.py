@@ -40,7 +40,7 @@ class FitSettings(BaseModel):
 
 
 _DEFAULT: dict[str, Any] = {
-    "architecture": Architecture(hidden=32, field_width=32, decoder_width=20, steps=10),
+    "architecture": Architecture(),
     "members": 2,
     "updates": 20_000,
     "batch": 20,
@@ -58,7 +58,9 @@ _DEFAULT: dict[str, Any] = {
 }
 _PAPER: dict[str, Any] = {
     **_DEFAULT,
-    "architecture": Architecture(encoder="ode-rnn", solver="tsit5"),
+    "architecture": Architecture(
+        encoder="ode-rnn", latent=20, hidden=20, field_width=20, field_depth=2, solver="tsit5"
+    ),
     "members": 1,
     "updates": 50_000,
     "peak_lr": 1e-3,

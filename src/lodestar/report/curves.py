@@ -1,6 +1,7 @@
 """Draws true runs beside their forecasts: the paper's figure of trajectories, black the truth, orange the forecast.
 
-Comes in: an `Evaluation`. Goes out: a panel for each example run and fraction. Grey shading is what was seen.
+Comes in: an `Evaluation`, or one forecast. Goes out: a panel for each example run and fraction. Grey shading is what
+was seen.
 """
 
 from collections.abc import Sequence
@@ -8,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lodestar.evaluate.evaluation import Drawn, Evaluation, Example
-from lodestar.report.errors import channel_titles
+from lodestar.evaluate.evaluation import ByChannel, Drawn, Evaluation, Example
+from lodestar.forecaster import Forecast
+from lodestar.prepare import CHANNELS, Points
+from lodestar.report.errors import channel_titles, titles_with
 from lodestar.report.ink import BAND, COLOURS, FAINT, INK, Panel
 
 if TYPE_CHECKING:
@@ -30,6 +33,23 @@ def curve_panels(evaluation: Evaluation) -> list[Panel]:
         for example in evaluation.examples
         for drawn in example.forecasts
     ]
+
+
+def forecast_panel(forecast: Forecast, raw: Points, smoothed: Points, total_steps: int, metric_name: str) -> Panel:
+    """One forecast of one run, beside what was logged so far."""
+    centre, lower, upper = (
+        {name: getattr(getattr(forecast, name), part).tolist() for name in CHANNELS}
+        for part in ("centre", "lower", "upper")
+    )
+    seen = forecast.seen[1] / len(forecast.times)
+    logged, smooth = (
+        {name: np.where(p.mask[:, i], p.values[:, i], np.nan).tolist() for i, name in enumerate(CHANNELS)}
+        for p in (raw, smoothed)
+    )
+    blank = ByChannel.of(np.full((1, len(CHANNELS)), np.nan))
+    drawn = Drawn(seen, forecast.level, centre, lower, upper)
+    example = Example("", "", blank, forecast.steps(total_steps).tolist(), logged, smooth, (drawn,))
+    return Panel("forecast", f"{100 * seen:.3g} % seen", _drawing(example, drawn, titles_with(metric_name)), rows=3)
 
 
 def _drawing(example: Example, drawn: Drawn, titles: dict[str, str]):

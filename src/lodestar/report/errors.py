@@ -31,12 +31,16 @@ def tolerance_panels(evaluation: Evaluation) -> list[Panel]:
 
 def channel_titles(evaluation: Evaluation) -> dict[str, str]:
     """The three quantities in words, in the paper's order."""
-    return {"loss": "training loss", "lr": "learning rate", "metric": metric_words(evaluation)}
+    return titles_with(evaluation.metric_name)
 
 
-def metric_words(evaluation: Evaluation) -> str:
+def titles_with(metric_name: str) -> dict[str, str]:
+    """The same, for a metric of that name."""
+    return {"loss": "training loss", "lr": "learning rate", "metric": metric_words(metric_name)}
+
+
+def metric_words(name: str) -> str:
     """The metric's name if a figure's font can surely draw it; it may hold anything, such as mathematics to typeset."""
-    name = evaluation.metric_name
     plain = name.isascii() and name.isprintable() and "$" not in name and name != "metric" and len(name) <= 30
     return name if plain else "validation metric"
 

@@ -5,6 +5,7 @@ Comes in: an `Evaluation`. Goes out: panels by section, or PNG and SVG files. Ea
 
 from pathlib import Path
 
+from lodestar import _disk
 from lodestar._errors import StoreError
 from lodestar.evaluate.evaluation import Evaluation
 from lodestar.report.curves import curve_panels
@@ -12,7 +13,6 @@ from lodestar.report.errors import error_panels, tolerance_panels
 from lodestar.report.ink import Panel, file_bytes
 from lodestar.report.ranks import coverage_panels, rank_panels
 from lodestar.report.solver import solver_panels
-from lodestar.runs import _disk
 
 
 def gallery(evaluation: Evaluation) -> dict[str, list[Panel]]:

@@ -7,7 +7,7 @@ import base64
 from html import escape
 from pathlib import Path
 
-from lodestar import __version__
+from lodestar import __version__, _disk
 from lodestar._errors import StoreError
 from lodestar.evaluate.evaluation import OURS, Evaluation
 from lodestar.report.gallery import gallery
@@ -23,7 +23,6 @@ from lodestar.report.tables import (
     selection_table,
     shortened,
 )
-from lodestar.runs import _disk
 
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1b1b1f;--faint:#8a8a93;--band:#dcdce2;--paper:#fff;--soft:#f5f5f7;--accent:#c2410c}

@@ -21,7 +21,7 @@ def rank_panels(evaluation: Evaluation) -> list[Panel]:
     panels = [
         Panel(
             f"finals-{round(100 * found.seen)}",
-            f"final {metric_words(evaluation)}, {100 * found.seen:.3g} % seen",
+            f"final {metric_words(evaluation.metric_name)}, {100 * found.seen:.3g} % seen",
             _scatter(found),
         )
         for found in evaluation.finals

@@ -12,8 +12,9 @@ import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from lodestar import _disk
 from lodestar._errors import StoreError
-from lodestar.runs import _disk, segment
+from lodestar.runs import segment
 from lodestar.runs.run import Run
 from lodestar.runs.summary import RunSummary
 

@@ -15,8 +15,9 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from lodestar import _disk
 from lodestar._errors import StoreError
-from lodestar.runs import _disk, segment
+from lodestar.runs import segment
 from lodestar.runs.catalog import SCAN_LOCK, Catalog, Damage, Entry, segment_name
 from lodestar.runs.run import Run
 from lodestar.runs.runset import RunSet

@@ -11,7 +11,6 @@ import dataclasses
 import io
 import json
 import os
-import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lodestar import _disk
 from lodestar._extras import need
 
 FORMAT = "lodestar-plan"
@@ -64,7 +64,7 @@ class Plan:
             "meaning": "lr is linear between knots; of two equal knots the first holds for that step, the second after",
             **dataclasses.asdict(self),
         }
-        _write_whole(Path(path), json.dumps(data, indent=1, allow_nan=False) + "\n")
+        _disk.replace_file(Path(path), (json.dumps(data, indent=1, allow_nan=False) + "\n").encode())
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> "Plan":
@@ -91,7 +91,7 @@ class Plan:
         rows = csv.writer(text, lineterminator="\n")
         rows.writerow(["step", "lr"])
         rows.writerows((step, repr(self.lr_at(step))) for step in range(self.first_step, self.last_step + 1))
-        _write_whole(Path(path), text.getvalue())
+        _disk.replace_file(Path(path), (text.getvalue()).encode())
 
     def as_lambda_lr(self, optimizer: Any) -> Any:
         """A plain torch `LambdaLR` over a list of multipliers; its first step is this plan's `first_step`.
@@ -146,12 +146,3 @@ def read_polyline(knots: Sequence[float], lr: Sequence[float], step: float) -> f
     x0, x1, y0, y1 = knots[right - 1], knots[right], lr[right - 1], lr[right]
     value = y0 + (y1 - y0) * ((step - x0) / (x1 - x0))
     return min(max(value, min(y0, y1)), max(y0, y1))
-
-
-def _write_whole(target: Path, text: str) -> None:
-    spare = target.with_name(f".{target.name[:100]}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
-    try:
-        spare.write_text(text, encoding="utf-8")
-        spare.replace(target)
-    finally:
-        spare.unlink(missing_ok=True)

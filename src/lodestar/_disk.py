@@ -1,7 +1,7 @@
 """Writing a file so that a kill, a full disk or a second writer never leaves half of one; and a lock that a kill frees.
 
-Comes in: bytes and a path. Goes out: the whole file under its name, or a `StoreError` and nothing changed. Knows
-nothing of what the bytes mean.
+Comes in: bytes and a path. Goes out: the whole file under its name, or an error and nothing changed. Knows nothing of
+what the bytes mean. Used wherever Lodestar writes a file.
 """
 
 import contextlib
@@ -18,7 +18,15 @@ PARTIAL = ".partial-"
 
 
 def write_whole(path: Path, data: bytes | memoryview) -> None:
-    """Write to a temporary name, flush to the disk, rename, flush the folder."""
+    """`replace_file`, with a failure told as a `StoreError` in a sentence."""
+    try:
+        replace_file(path, data)
+    except OSError as error:
+        raise StoreError(cannot_write(path.parent, error)) from error
+
+
+def replace_file(path: Path, data: bytes | memoryview) -> None:
+    """Write to a temporary name, flush to the disk, rename, flush the folder. An `OSError` leaves nothing behind."""
     partial = path.with_name(f"{PARTIAL}{os.getpid()}-{secrets.token_hex(4)}")
     try:
         with partial.open("xb") as file:
@@ -27,10 +35,10 @@ def write_whole(path: Path, data: bytes | memoryview) -> None:
             os.fsync(file.fileno())
         partial.replace(path)
         flush_folder(path.parent)
-    except OSError as error:
+    except OSError:
         with contextlib.suppress(OSError):
             partial.unlink()
-        raise StoreError(cannot_write(path.parent, error)) from error
+        raise
 
 
 def cannot_write(folder: Path, error: OSError) -> str:
