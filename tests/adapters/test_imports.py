@@ -45,22 +45,9 @@ def printed_by(code: str) -> str:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.parametrize("name", ADAPTERS)
-def test_adapters_never_import_one_another(name):
-    others = {f"lodestar.adapters.{other}" for other in ADAPTERS}
-    assert not imported_by(FOLDER / f"{name}.py") & others
-
-
 @pytest.mark.parametrize("name", ["_source", "_state_file", "_lr_scheduler", "ranks"])
 def test_what_adapters_share_knows_no_adapter(name):
     assert not imported_by(FOLDER / f"{name}.py") & {f"lodestar.adapters.{other}" for other in ADAPTERS}
-
-
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.name)
-def test_adapters_stand_on_the_scheduler_and_below(path):
-    allowed = ("lodestar.adapters", "lodestar.scheduler", "lodestar.forecaster", "lodestar.prepare", "lodestar._")
-    ours = {name for name in imported_by(path) if name.startswith("lodestar")}
-    assert all(name.startswith(allowed) for name in ours), ours
 
 
 def test_every_adapter_is_in_the_table_of_contents():
