@@ -3,7 +3,7 @@
 Comes in: runs (a store, or a table such as the paper's grid of 4 shapes x 5 rates x 5 seeds); without any, a sweep on
 scikit-learn's digits made on the spot. Goes out: relative MSE and Spearman with 5 % and 50 % of a run seen.
 
-Two splits. `seed`: the last seed is held out, the issue's bar. The learning-rate curves of its runs are then in the
+Two splits. `seed`: the last seed is held out, the usual one. The learning-rate curves of its runs are then in the
 training runs too, so from some point on the nearest past run *knows* the rest of the schedule: no lesson in its lr of
 zero error. `schedule`: whole schedules are held out, where it cannot. Rivals are compared on what was still to come;
 over the whole run they have the seen part right for nothing.

@@ -4,8 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from tests.curves import diverged_run, toy_run, toy_runs
 
-from lodestar.runs import Direction, Facts, RunStore, Series, Status
+from lodestar.prepare import prepare
+from lodestar.runs import Direction, Facts, RunSet, RunStore, Series, Status
 from lodestar.runs.doctor import Severity, diagnose
 
 SHAPES = ("constant", "cosine", "one-cycle", "step", "warm-up, linear")
@@ -87,7 +89,7 @@ def test_an_lr_of_zero_throughout_is_an_error(sweep, make_run):
 
 def test_a_loss_that_ends_above_its_start_is_pointed_out(sweep, make_run):
     finding = checks([*sweep(), make_run("up", loss=Series(range(1, 51), np.linspace(1, 5, 50)))])["diverged"]
-    assert finding.run == "up" and "probably diverged" in finding.cure
+    assert finding.run == "up" and "never learned" in finding.sentence
 
 
 def test_an_empty_store_is_an_error_with_the_command_to_type(tmp_path):
@@ -99,7 +101,7 @@ def test_an_empty_store_is_an_error_with_the_command_to_type(tmp_path):
 def test_one_run_is_too_few_and_is_told_what_to_add(make_run):
     told = diagnose([make_run("only")])
     assert not told.healthy
-    assert "a fit needs two" in told.findings[0].sentence
+    assert "a fit needs 4" in told.findings[0].sentence
     assert told.suggestions
 
 
@@ -202,3 +204,18 @@ def test_a_store_is_looked_through_one_run_at_a_time(sweep):
     seen = []
     diagnose(one_by_one(), progress=lambda done: seen.append((done, alive)))
     assert seen == [(i, i) for i in range(1, 31)]
+
+
+def test_the_doctor_and_a_fit_agree_on_what_is_usable():
+    """A stuck run, a diverged one and a stray NaN: counted the same by both."""
+    stuck = toy_run("stuck", "constant", 0.5)
+    stuck = stuck.replace(metric=Series(stuck.metric.steps, np.full(len(stuck.metric), 0.1)))
+    stray = toy_run("stray", seed=7)
+    values = stray.loss.values.copy()
+    values[9] = np.nan
+    stray = stray.replace(loss=Series(stray.loss.steps, values))
+    runs = RunSet([*toy_runs(), stuck, stray, diverged_run()])
+    told, made = diagnose(runs), prepare(runs)
+    assert told.usable == len(made) == 17
+    named = {f.run for f in told.findings if f.check in ("stuck", "diverged")}
+    assert named == {name for name, _ in made.aside} == {"stuck", "boom"}

@@ -2,7 +2,6 @@
 
 from lodestar.prepare.dataset import Prepared as Prepared
 from lodestar.prepare.dataset import prepare as prepare
-from lodestar.prepare.diverged import why_unusable as why_unusable
 from lodestar.prepare.normaliser import CHANNELS as CHANNELS
 from lodestar.prepare.normaliser import LOSS as LOSS
 from lodestar.prepare.normaliser import LR as LR

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from lodestar._errors import PrepareError
-from lodestar.prepare.diverged import Ending, ending, stuck_beside, why_unusable
+from lodestar.runs.diverged import Ending, ending, stuck_beside, why_unusable
 from lodestar.runs.run import Direction, Run
 
 

@@ -12,6 +12,7 @@ from lodestar.runs.doctor.findings import Digest, Finding, Severity
 from lodestar.runs.run import Status
 from lodestar.runs.shape import Shape
 
+FEWEST_RUNS = 4  # of a fit
 ENOUGH_RUNS = 20
 WIDE_GAP = 1.05
 """Neighbouring peak rates further apart than this (in decades) leave a decade uncovered."""
@@ -27,8 +28,8 @@ def too_few(runs: Sequence[Digest]) -> Iterator[Finding]:
     elif all(run.status is Status.DIVERGED for run in runs):
         cure = "make runs with a peak lr ten times smaller"
         yield _finding(Severity.ERROR, "too few", f"All {len(runs)} runs diverged; nothing can be fitted.", cure)
-    elif usable < 2:
-        what = f"{_count(usable, 'run')} of {len(runs)} can be used; a fit needs two at the very least."
+    elif usable < FEWEST_RUNS:
+        what = f"{_count(usable, 'run')} of {len(runs)} can be used; a fit needs {FEWEST_RUNS} at the very least."
         yield _finding(Severity.ERROR, "too few", what, f"see the errors below; then make about {ENOUGH_RUNS} runs")
     elif usable < ENOUGH_RUNS:
         what = f"{usable} of {len(runs)} runs can be used; forecasts get trustworthy from about {ENOUGH_RUNS} on."

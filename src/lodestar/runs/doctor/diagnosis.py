@@ -7,11 +7,13 @@ numbers of each other. Knows the lists of checks, not the checks.
 import dataclasses
 from collections.abc import Callable, Iterable
 
+from lodestar.runs.diverged import stuck_beside
 from lodestar.runs.doctor import all_runs, each_run
 from lodestar.runs.doctor.findings import Digest, Finding, Severity
 from lodestar.runs.doctor.suggest import Suggestion, suggest
 from lodestar.runs.run import Run
 
+_STUCK_CURE = "nothing to do: a fit sets it aside; its peak lr marks the upper bound"
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.ADVICE: 2}
 
 
@@ -56,6 +58,9 @@ def diagnose(runs: Iterable[Run], progress: Callable[[int], None] | None = None)
         digests.append(Digest.of(run))
         if progress:
             progress(number)
+    stuck = stuck_beside([digest.ending for digest in digests if digest.ending])
+    digests = [dataclasses.replace(digest, usable=digest.usable and digest.name not in stuck) for digest in digests]
+    findings += [Finding(Severity.ADVICE, "stuck", name, reason, _STUCK_CURE) for name, reason in stuck.items()]
     for whole in all_runs.CHECKS:
         findings += whole(digests)
     findings.sort(key=lambda finding: (_ORDER[finding.severity], finding.run is not None, finding.check))

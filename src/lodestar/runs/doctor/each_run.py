@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from lodestar.runs.diverged import blown_up
 from lodestar.runs.doctor.findings import FEWEST_POINTS, Finding, Severity
 from lodestar.runs.run import Run, Series, Status
 
@@ -52,11 +53,11 @@ def not_finite(run: Run) -> Iterator[Finding]:
         cure = "nothing to do: it is set aside for fitting; its peak lr marks the upper bound"
         yield Finding(Severity.ADVICE, "diverged", run.name, f"diverged{how}, peak lr {run.peak_lr:.3g}", cure)
     elif bad:
-        cure = "check the log; a single NaN loss often comes from mixed precision; the run is used up to there"
+        cure = "check the log; a single NaN loss often comes from mixed precision; the run is used without these points"
         yield _warning("not finite", run, f"has {' and '.join(bad)}", cure)
-    elif run.loss.values[-1] > 1.5 * run.loss.values[0] > 0:
-        what = f"ends with a loss of {run.loss.values[-1]:.3g}, above the {run.loss.values[0]:.3g} it began with"
-        yield _warning("diverged", run, what, "it probably diverged: leave it out, or import it with a status column")
+    elif (reason := blown_up(run)) is not None:
+        cure = "nothing to do: a fit sets it aside; its peak lr marks the upper bound"
+        yield Finding(Severity.ADVICE, "diverged", run.name, f"{reason}, peak lr {run.peak_lr:.3g}", cure)
 
 
 def cut_short(run: Run) -> Iterator[Finding]:

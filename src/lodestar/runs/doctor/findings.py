@@ -7,12 +7,12 @@ the checks over all runs need, so that a store of any size can be looked through
 import dataclasses
 import enum
 import hashlib
-import math
 
+from lodestar.runs.diverged import LEAST_POINTS, Ending, ending, why_unusable
 from lodestar.runs.run import Direction, Run, Status
 from lodestar.runs.shape import Shape, shape_of
 
-FEWEST_POINTS = 5
+FEWEST_POINTS = LEAST_POINTS
 """A run with fewer losses than this cannot be used."""
 
 
@@ -54,13 +54,13 @@ class Digest:
     final_metric: float
     total_steps: int
     usable: bool
+    ending: Ending | None  # of a usable run
     fingerprint: bytes
 
     @classmethod
     def of(cls, run: Run) -> "Digest":
-        """The digest of a run. Usable: finished or cut short, with loss, metric and a learning rate above zero."""
-        complete = len(run.loss) >= FEWEST_POINTS and len(run.metric) > 0 and len(run.lr) > 0
-        usable = complete and run.status is not Status.DIVERGED and run.peak_lr > 0 and math.isfinite(run.final_metric)
+        """The digest of a run. Usable: by the rules of a fit."""
+        usable = why_unusable(run) is None
         curves = (run.loss.values, run.metric.values, run.lr.values)
         return cls(
             name=run.name,
@@ -74,5 +74,6 @@ class Digest:
             final_metric=run.final_metric,
             total_steps=run.total_steps,
             usable=usable,
+            ending=ending(run) if usable else None,
             fingerprint=hashlib.blake2b(b"".join(curve.tobytes() for curve in curves), digest_size=16).digest(),
         )

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from tests.curves import diverged_run, toy_run, toy_runs
 
-from lodestar.prepare import why_unusable
-from lodestar.prepare.diverged import ending, stuck_beside
 from lodestar.runs import Series, Status
+from lodestar.runs.diverged import ending, stuck_beside, why_unusable
 
 
 def test_a_good_run_is_usable():
@@ -31,6 +30,13 @@ def test_each_reason_is_a_sentence(change, says):
     reason = why_unusable(toy_run("a").replace(**change))
     assert reason is not None
     assert says in reason
+
+
+def test_a_stray_nan_is_a_gap_not_a_divergence():
+    run = toy_run("a")
+    values = run.loss.values.copy()
+    values[[7, 30]] = np.nan
+    assert why_unusable(run.replace(loss=Series(run.loss.steps, values))) is None
 
 
 def test_the_reason_for_nan_names_value_and_step():

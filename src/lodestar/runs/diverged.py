@@ -1,8 +1,8 @@
 """Recognises runs that cannot teach a forecaster anything good, and says why.
 
 Comes in: a `Run`, or several of one sweep. Goes out: a sentence for each run to set aside. Diverged runs left in the
-training data ruin the forecaster's ranking of good runs, so they are set aside; the report names each one. Nothing is
-deleted.
+training data ruin the forecaster's ranking of good runs, so `prepare` sets them aside and names each one; the doctor
+says the same beforehand. Nothing is deleted.
 """
 
 import dataclasses
@@ -12,7 +12,8 @@ import numpy as np
 
 from lodestar.runs.run import Direction, Run, Status
 
-_LEAST_POINTS = 5
+LEAST_POINTS = 5
+_STRAY = 0.1  # share of losses that may be NaN or inf
 _LOST = 0.5  # share of its gain a loss may give back before the run counts as blown up
 _STUCK = 1 / 3  # share of the good runs' progress below which a high-rate run counts as stuck
 _ENOUGH_RUNS = 5
@@ -20,7 +21,7 @@ _ENOUGH_RUNS = 5
 
 def why_unusable(run: Run) -> str | None:
     """The reason to set a run aside, or None."""
-    for reason in (_missing, _too_short, _marked, _not_finite, _blown_up):
+    for reason in (_missing, _too_short, _marked, _not_finite, blown_up):
         found = reason(run)
         if found:
             return found
@@ -39,7 +40,7 @@ def _missing(run: Run) -> str | None:
 
 def _too_short(run: Run) -> str | None:
     count = int(np.isfinite(run.loss.values).sum())
-    return f"only {count} finite losses; at least {_LEAST_POINTS} are needed" if count < _LEAST_POINTS else None
+    return f"only {count} finite losses; at least {LEAST_POINTS} are needed" if count < LEAST_POINTS else None
 
 
 def _marked(run: Run) -> str | None:
@@ -47,15 +48,18 @@ def _marked(run: Run) -> str | None:
 
 
 def _not_finite(run: Run) -> str | None:
+    """Not finite at the end, or often. A stray NaN (mixed precision makes them) is a gap in the log, no divergence."""
     bad = np.flatnonzero(~np.isfinite(run.loss.values))
-    if len(bad) == 0:
+    if len(bad) == 0 or (bad[-1] < len(run.loss) - 1 and len(bad) <= _STRAY * len(run.loss)):
         return None
     return f"diverged: the loss is {run.loss.values[bad[0]]} at step {run.loss.steps[bad[0]]}"
 
 
-def _blown_up(run: Run) -> str | None:
+def blown_up(run: Run) -> str | None:
     """The loss ended by losing most of what it had gained, or never gained anything."""
-    values = run.loss.values
+    values = run.loss.values[np.isfinite(run.loss.values)]
+    if len(values) < LEAST_POINTS:
+        return None
     tenth = max(1, len(values) // 10)
     kernel = np.ones(tenth) / tenth
     smoothed = np.convolve(values, kernel, mode="valid")
