@@ -74,6 +74,7 @@ def main() -> None:
             changes = {"updates": asked.equal, "check_every": max(1, asked.equal // 20), "members": 1}
             print(preset, timed(data, preset=preset, **changes))
     elif asked.members:
+        timed(data, updates=1, members=1)  # compiles what both share
         one, many = (timed(data, updates=asked.updates, members=count) for count in (1, asked.members))
         print("one forecaster", one)
         print(f"{asked.members} members", many)
