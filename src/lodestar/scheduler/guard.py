@@ -64,6 +64,8 @@ def spiked(excess: NDArray[np.float64], threshold: float) -> bool:
     before = before[np.isfinite(before)]
     if not math.isfinite(now) or len(before) < _LEAST_POINTS:
         return False
+    if not now - before.min() > threshold:  # nor can it be above the median by as much: no need to find that
+        return False
     usual = float(np.median(before))
     scatter = 1.4826 * float(np.median(np.abs(before - usual)))
     return bool(now - usual > max(threshold, _SCATTER * scatter))

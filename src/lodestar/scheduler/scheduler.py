@@ -6,6 +6,7 @@ later windows. After construction nothing here raises: what cannot be done is re
 goes on. NumPy and SciPy only.
 """
 
+import math
 import os
 from collections.abc import Callable
 from typing import Any, Literal
@@ -186,7 +187,7 @@ class Scheduler:
         if number is None:
             self._warn(name, f"a {name} of type {type(value).__name__} at step {step} was left out: not a number")
             return
-        if not np.isfinite(number):
+        if not math.isfinite(number):
             self._warn(f"{name} not finite", f"the {name} at step {step} is {number}")
         add(max(step, 1), number)
 
