@@ -21,6 +21,7 @@ _FIT = """
 import json, re, sys, threading, time
 from pathlib import Path
 import lodestar
+from lodestar.prepare import prepare
 from lodestar.runs import RunStore
 peak, done = [0.0, 0.0], threading.Event()
 def held():
@@ -32,7 +33,7 @@ def watch():
 thread = threading.Thread(target=watch)
 thread.start()
 began = time.perf_counter()
-data = lodestar.prepare(RunStore.open(sys.argv[1]), points=600)
+data = prepare(RunStore.open(sys.argv[1]), points=600)
 prepared, peak_prepare = time.perf_counter() - began, peak[0]
 lodestar.fit(data, seed=0, updates=500)
 done.set()

@@ -103,6 +103,11 @@ def test_every_exported_name_is_there():
         assert getattr(lodestar, name) is not None
 
 
+def test_no_exported_name_is_a_folder_too():
+    """A folder, once imported, would take the name's place."""
+    assert not {p.name for p in ROOT.iterdir() if p.is_dir()} & set(lodestar.__all__)
+
+
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'nope'"):
         _ = lodestar.nope  # pyright: ignore[reportAttributeAccessIssue]

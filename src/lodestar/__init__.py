@@ -25,7 +25,6 @@ _HOMES = {
     "Scheduler": "lodestar.scheduler",
     "fit": "lodestar.latent",
     "load": "lodestar.forecaster",
-    "prepare": "lodestar.prepare",
 }
 __all__ = ["__version__", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]
 
@@ -33,13 +32,14 @@ if TYPE_CHECKING:
     from lodestar.forecaster import Forecaster as Forecaster
     from lodestar.forecaster import load as load
     from lodestar.latent import fit as fit
-    from lodestar.prepare import prepare as prepare
     from lodestar.runs import Direction as Direction
     from lodestar.runs import Facts as Facts
     from lodestar.runs import Run as Run
     from lodestar.runs import RunSet as RunSet
+    from lodestar.runs import RunStore as RunStore
     from lodestar.runs import Series as Series
     from lodestar.runs import Status as Status
+    from lodestar.scheduler import Scheduler as Scheduler
 
 
 def __getattr__(name: str) -> Any:

@@ -148,7 +148,7 @@ def _draw_forecasts(axes: "Axes", decisions: "list[Decision]", metric: str) -> N
         axes.fill_between(steps, low, high, color=COLOURS[0], alpha=0.2, linewidth=0)
     seen = [(d.step, d.metric) for d in decisions if d.metric is not None]
     axes.plot([step for step, _ in seen], [value for _, value in seen], color=INK, linewidth=1)
-    axes.set_ylabel(f"{metric}: seen, final")
+    axes.set_ylabel(f"{metric}\nseen, final")
 
 
 def _draw_accepted(axes: "Axes", decisions: "list[Decision]") -> None:
