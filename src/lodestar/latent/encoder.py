@@ -5,6 +5,8 @@ latent state at t = 0. Both encoders read backwards, from the newest token to th
 `OdeRnnEncoder` lets its state drift by an ODE between tokens (Rubanova et al. 2019).
 """
 
+import abc
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -19,10 +21,11 @@ class AbstractEncoder(eqx.Module):
     cell: eqx.AbstractVar[eqx.nn.GRUCell]
     readout: eqx.AbstractVar[eqx.nn.Linear]
 
+    @abc.abstractmethod
     def __call__(
         self, tokens: Float[Array, "tokens features"], valid: Bool[Array, " tokens"]
     ) -> Float[Array, " latent"]:
-        raise NotImplementedError
+        """Tokens (oldest first) and which of them hold anything, to z0."""
 
 
 class GRUEncoder(AbstractEncoder):
