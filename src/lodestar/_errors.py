@@ -7,6 +7,9 @@
     ├── PrepareError      no usable runs are left to fit on
     ├── FitError          a fit cannot start or go on
     ├── ForecasterError   a forecaster file is damaged, newer than this version, or not one
+    ├── TrackerError      an experiment tracker cannot be reached or understood
+    ├── SweepError        a sweep cannot start or go on
+    ├── BenchError        a benchmark's task, data or method is missing or broken
     └── MissingExtra      an optional package is not installed (also an ImportError)
 
 A bad *argument* is a plain `ValueError`, raised where the object is built. Each message names the thing, the rule, the
@@ -40,6 +43,18 @@ class FitError(LodestarError):
 
 class ForecasterError(LodestarError):
     """A forecaster file is damaged, newer than this version, or not one."""
+
+
+class TrackerError(LodestarError):
+    """An experiment tracker cannot be reached or understood."""
+
+
+class SweepError(LodestarError):
+    """A sweep cannot start or go on."""
+
+
+class BenchError(LodestarError):
+    """A benchmark's task, data or method is missing or broken."""
 
 
 class MissingExtra(LodestarError, ImportError):

@@ -3,6 +3,7 @@
 from lodestar.runs.run import Direction as Direction
 from lodestar.runs.run import Facts as Facts
 from lodestar.runs.run import Run as Run
+from lodestar.runs.run import Scalar as Scalar
 from lodestar.runs.run import Series as Series
 from lodestar.runs.run import Status as Status
 from lodestar.runs.runset import RunSet as RunSet

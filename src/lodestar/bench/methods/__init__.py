@@ -1,0 +1,1 @@
+"""Methods under test: a file each. `names()` lists them."""

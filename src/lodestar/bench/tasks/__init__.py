@@ -1,0 +1,1 @@
+"""Tasks: a file each. `names()` lists them."""
