@@ -1,7 +1,7 @@
 """A task at one scale, ready to train: what the bench's loop needs to know of a model and its data.
 
-Comes in: a scale ("paper", "cpu", "smoke"). Goes out: weights, batches, losses, figures. The learning rate, the optimiser
-and the schedule under test are not known here: a problem names only the optimiser of the paper's recipe.
+Comes in: a scale ("paper", "cpu", "smoke"). Goes out: weights, batches, losses, figures. The learning rate, the
+optimiser and the schedule under test are not known here: a problem names only the optimiser of the paper's recipe.
 """
 
 import abc

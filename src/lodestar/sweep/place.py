@@ -1,8 +1,8 @@
 """Where trials run: this machine's cores, or a Ray cluster. What a place must do, and what it tells the sweep.
 
-Comes in: a `Job` (which function) and trials. Goes out: events, in the caller's thread, as things happen. A place starts
-trials, watches them, retries those whose machine died, and hands each finished run over exactly once. It never touches
-the run store, and knows nothing of displays.
+Comes in: a `Job` (which function) and trials. Goes out: events, in the caller's thread, as things happen. A place
+starts trials, watches them, retries those whose machine died, and hands each finished run over exactly once. It never
+touches the run store, and knows nothing of displays.
 """
 
 import abc

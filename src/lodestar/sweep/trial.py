@@ -65,8 +65,8 @@ class Trial:
 class Report(Protocol):
     """What a training function calls as it goes. Loss and metric may come at different steps.
 
-    The learning rate is taken from the schedule unless `lr` says otherwise. When the sweep has decided that the trial is
-    lost (it diverged), this raises an exception that ends the function; let it pass.
+    The learning rate is taken from the schedule unless `lr` says otherwise. When the sweep has decided that the trial
+    is lost (it diverged), this raises an exception that ends the function; let it pass.
     """
 
     def __call__(
