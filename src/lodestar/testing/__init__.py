@@ -3,13 +3,16 @@
 from lodestar.testing.forecasters import random_forecaster as random_forecaster
 from lodestar.testing.forecasters import random_weights as random_weights
 
+_CONTRACTS = {"AdapterContract": "adapter_contract", "TrackerContract": "tracker_contract"}
+
 
 def __getattr__(name: str):
-    if name == "AdapterContract":  # needs pytest, which a training job has not
+    if name in _CONTRACTS:  # these need pytest, which a training job has not
+        import importlib
+
         import pytest
 
-        pytest.register_assert_rewrite("lodestar.testing.adapter_contract")  # so that a failure shows its values
-        from lodestar.testing.adapter_contract import AdapterContract
-
-        return AdapterContract
+        module = f"lodestar.testing.{_CONTRACTS[name]}"
+        pytest.register_assert_rewrite(module)  # so that a failure shows its values
+        return getattr(importlib.import_module(module), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

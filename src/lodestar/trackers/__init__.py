@@ -1,5 +1,40 @@
-"""Runs from where people keep them: one file a tracker, one way of reading them all."""
+"""Runs from where people keep them: one file a tracker, one way of reading them all.
 
-from lodestar.trackers.tracker import AbstractTracker, Listed, Logged
+    tracker = open_tracker("mlflow", "http://localhost:5000")
+    report = import_runs(tracker, RunStore("runs"))
 
-__all__ = ["AbstractTracker", "Listed", "Logged"]
+Names are fetched when first used: listing the kinds loads nothing.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lodestar.trackers.importing import import_runs as import_runs
+    from lodestar.trackers.kinds import KINDS as KINDS
+    from lodestar.trackers.kinds import open_tracker as open_tracker
+    from lodestar.trackers.mapping import Choices as Choices
+    from lodestar.trackers.report import TrackerReport as TrackerReport
+    from lodestar.trackers.tracker import AbstractBulkTracker as AbstractBulkTracker
+    from lodestar.trackers.tracker import AbstractTracker as AbstractTracker
+    from lodestar.trackers.tracker import Listed as Listed
+    from lodestar.trackers.tracker import Logged as Logged
+
+_HOMES = {
+    "AbstractBulkTracker": "tracker",
+    "AbstractTracker": "tracker",
+    "Choices": "mapping",
+    "KINDS": "kinds",
+    "Listed": "tracker",
+    "Logged": "tracker",
+    "TrackerReport": "report",
+    "import_runs": "importing",
+    "open_tracker": "kinds",
+}
+__all__ = [*_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"lodestar.trackers.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
