@@ -1,0 +1,32 @@
+"""A plain network of dense layers with ReLU.
+
+Comes in: sizes. Goes out: a `Model` for inputs of shape (batch, features).
+"""
+
+import itertools
+from collections.abc import Sequence
+
+import jax
+
+from lodestar.bench.models import layers
+from lodestar.bench.models.model import Model
+
+
+def mlp(sizes: Sequence[int], *, dropout: float = 0.0) -> Model:
+    """Layers of the given sizes, inputs first, classes last; dropout after each hidden layer."""
+    last = f"dense{len(sizes) - 1}"
+
+    def begin(key):
+        keys = jax.random.split(key, len(sizes) - 1)
+        pairs = list(itertools.pairwise(sizes))
+        gains = [2.0] * (len(pairs) - 1) + [1.0]
+        made = zip(keys, pairs, gains, strict=True)
+        return {f"dense{i}": layers.dense_begin(k, *pair, gain=g) for i, (k, pair, g) in enumerate(made, 1)}, {}
+
+    def apply(params, state, x, key):
+        for i in range(1, len(sizes) - 1):
+            x = jax.nn.relu(layers.dense(params[f"dense{i}"], x))
+            x = layers.dropout(None if key is None else jax.random.fold_in(key, i), x, dropout)
+        return layers.dense(params[last], x), state
+
+    return Model(begin, apply, lambda params: params[last]["weight"])

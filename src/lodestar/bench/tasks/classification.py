@@ -1,0 +1,130 @@
+"""Classification: a network, labelled arrays and a recipe make a problem.
+
+Comes in: a `Model`, arrays of inputs and labels for three splits, lengths. Goes out: an `AbstractProblem` with accuracy
+as its metric. Labels may be one a row (images) or one a position (text). Where the data come from is not known here.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from lodestar.bench.models import Model
+from lodestar.bench.problem import AbstractProblem, Batch, Figures, ModelState, Params, Recipe, Split
+from lodestar.bench.tasks.order import rows
+from lodestar.runs import Direction
+
+Prepare = Callable[[jax.Array, jax.Array | None], jax.Array]
+WATCHED = 128  # rows of the validation split whose outputs are shown
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """A split: inputs and labels of one length."""
+
+    inputs: NDArray
+    labels: NDArray
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __getitem__(self, which: slice | NDArray) -> "Rows":
+        return Rows(self.inputs[which], self.labels[which])
+
+
+@dataclasses.dataclass(frozen=True)
+class Splits:
+    """What a model learns from, is chosen by, and is judged on."""
+
+    train: Rows
+    validation: Rows
+    test: Rows
+
+
+def scaled(inputs: jax.Array, key: jax.Array | None) -> jax.Array:
+    """Nothing but a change to float32."""
+    return inputs.astype(jnp.float32)
+
+
+class Classification(AbstractProblem):
+    """Cross-entropy on labelled rows. `prepare` turns stored inputs into the network's, and augments if given a key."""
+
+    direction = Direction.MAX
+    metric_name = "accuracy"
+
+    def __init__(
+        self,
+        *,
+        task: str,
+        scale: str,
+        recipe: Recipe,
+        model: Model,
+        splits: Splits,
+        batch_size: int,
+        epochs: float,
+        looks_per_epoch: float,
+        convolutional: bool,
+        prepare: Prepare = scaled,
+        judged_at_once: int = 500,
+    ):
+        self.task, self.scale, self.recipe, self.model = task, scale, recipe, model
+        self.splits, self.batch_size, self.convolutional = splits, batch_size, convolutional
+        self.steps_per_epoch = len(splits.train) // batch_size
+        self.total_steps = round(epochs * self.steps_per_epoch)
+        self.evaluate_every = max(1, round(self.steps_per_epoch / looks_per_epoch))
+        self._prepare, self._judged_at_once = prepare, judged_at_once
+        self._begin = jax.jit(model.begin)
+        self._judge = jax.jit(self._sums)
+        self._outputs = jax.jit(self._probabilities)
+
+    def begin(self, seed: int) -> tuple[Params, ModelState]:
+        """Fresh weights of this seed."""
+        return self._begin(jax.random.fold_in(jax.random.key(seed), 0))
+
+    def batches(self, seed: int, first: int, count: int) -> Batch:
+        """Inputs and labels; each epoch is shuffled anew, and what does not fill a batch waits for the next epoch."""
+        picked = rows(len(self.splits.train), self.batch_size, seed, first, count)
+        return self.splits.train.inputs[picked], self.splits.train.labels[picked]
+
+    def loss(
+        self, params: Params, state: ModelState, batch: Batch, key: jax.Array
+    ) -> tuple[jax.Array, tuple[ModelState, jax.Array]]:
+        """Mean cross-entropy."""
+        inputs, labels = batch
+        augment, drop = jax.random.split(key)
+        logits, state = self.model.apply(params, state, self._prepare(inputs, augment), drop)
+        return cross_entropy(logits, labels).mean(), (state, logits)
+
+    def evaluate(self, params: Params, state: ModelState, split: Split) -> Figures:
+        """Mean cross-entropy and accuracy over the whole split."""
+        data = self.splits.validation if split == "validation" else self.splits.test
+        loss = right = 0.0
+        for first in range(0, len(data), self._judged_at_once):
+            part = data[first : first + self._judged_at_once]
+            found = self._judge(params, state, part.inputs, part.labels)
+            loss, right = loss + float(found[0]), right + int(found[1])
+        return Figures(loss / data.labels.size, right / data.labels.size)
+
+    def outputs(self, params: Params, state: ModelState) -> NDArray:
+        """Probabilities for the first rows of the validation split."""
+        return np.asarray(self._outputs(params, state, self.splits.validation.inputs[:WATCHED]))
+
+    def output_weights(self, params: Params) -> jax.Array:
+        """The weights of the last layer."""
+        return self.model.output_weights(params)
+
+    def _sums(self, params, state, inputs, labels):
+        logits, _ = self.model.apply(params, state, self._prepare(inputs, None), None)
+        return cross_entropy(logits, labels).sum(), (logits.argmax(axis=-1) == labels).sum()
+
+    def _probabilities(self, params, state, inputs):
+        return jax.nn.softmax(self.model.apply(params, state, self._prepare(inputs, None), None)[0], axis=-1)
+
+
+def cross_entropy(logits: jax.Array, labels: jax.Array) -> jax.Array:
+    """-log of the probability of the true class, one for each label."""
+    chosen = jnp.take_along_axis(logits, labels[..., None].astype(jnp.int32), axis=-1)[..., 0]
+    return jax.nn.logsumexp(logits, axis=-1) - chosen

@@ -1,0 +1,55 @@
+"""digits-mlp: a small network on scikit-learn's 1,797 handwritten digits. Needs no download; seconds a run.
+
+Comes in: a scale. Goes out: a problem. The budget is short on purpose (few epochs of small batches): that is where
+schedules differ. Not in the paper.
+"""
+
+import numpy as np
+
+from lodestar._extras import need
+from lodestar.bench.data.split import shuffled
+from lodestar.bench.models.mlp import mlp
+from lodestar.bench.models.model import Model
+from lodestar.bench.problem import Recipe
+from lodestar.bench.tasks.classification import Classification, Rows, Splits
+from lodestar.bench.tasks.task import Sizes, Task
+
+RECIPE = Recipe("adamw", rates=(1e-3, 3e-3, 1e-2, 3e-2, 1e-1), weight_decay=1e-3)
+SIZES = {
+    "paper": Sizes(width=256, batch=16, epochs=20, looks=10),
+    "cpu": Sizes(width=64, batch=16, epochs=5, looks=20),
+    "smoke": Sizes(width=16, batch=32, epochs=2, looks=10),
+}
+
+
+def model(scale: str) -> Model:
+    """64 pixels, two hidden layers, 10 digits."""
+    width = SIZES[scale].width
+    return mlp((64, width, width, 10))
+
+
+def splits() -> Splits:
+    """897 digits to learn from, 300 to validate, 600 to test."""
+    images, labels = need("sklearn.datasets", "bench").load_digits(return_X_y=True)
+    order = shuffled(len(labels), "digits-mlp")
+    every = Rows((images[order] / 16.0).astype(np.float32), labels[order].astype(np.int32))
+    return Splits(every[:897], every[897:1197], every[1197:])
+
+
+def problem(scale: str) -> Classification:
+    """The task at a scale."""
+    size = SIZES[scale]
+    return Classification(
+        task=TASK.name,
+        scale=scale,
+        recipe=RECIPE,
+        model=model(scale),
+        splits=splits(),
+        batch_size=size.batch,
+        epochs=size.epochs,
+        looks_per_epoch=size.looks,
+        convolutional=False,
+    )
+
+
+TASK = Task("digits-mlp", "a dense network on scikit-learn's handwritten digits", problem, model)
