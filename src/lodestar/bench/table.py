@@ -1,0 +1,103 @@
+"""Table 1: every method's final results, and how sure one can be that it beats the best other method.
+
+Comes in: a plan and its results. Goes out: a `Row` for each method, best first, as plain data. The other method of a
+row is the best of all others by mean test metric; for ours, the best of all that are not ours. Differences are turned
+so that positive is better. What is missing, diverged or failed is counted in the row. Draws and writes nothing.
+"""
+
+import dataclasses
+import math
+
+from lodestar.bench.cost import Cost, cost
+from lodestar.bench.plan import Entrant, Plan, records_of
+from lodestar.bench.results import Record, Results
+from lodestar.bench.statistics import Paired, Spread, Welch, paired, spread, welch
+from lodestar.runs import Direction
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One method. `setting` is what it was judged with; `trouble` is why there is no final run, if so."""
+
+    entrant: Entrant
+    setting: str
+    finals: Spread
+    worst: float
+    other: str | None
+    welch: Welch
+    paired: Paired
+    planned: int
+    diverged_tuning: int
+    diverged: int
+    failed: int
+    trouble: str | None
+    cost: Cost
+
+    @property
+    def complete(self) -> bool:
+        """Whether every final run was made."""
+        return self.finals.count == self.planned
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """All rows, best mean first, those without results last."""
+
+    rows: tuple[Row, ...]
+    metric_name: str
+    direction: Direction
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to be made: each method has all its runs, or failed for good."""
+        return all(row.complete or row.trouble is not None or row.failed for row in self.rows)
+
+    def row(self, method: str) -> Row:
+        """A method's row."""
+        return next(row for row in self.rows if row.entrant.name == method)
+
+
+def table(plan: Plan, results: Results) -> Table:
+    """The table as far as it can be filled."""
+    finals = {entrant.name: records_of(plan.finals(entrant, results), results) for entrant in plan.entrants}
+    sign = 1.0 if results.direction is Direction.MAX else -1.0
+    rows = [_row(plan, entrant, results, finals, sign) for entrant in plan.entrants]
+    rows.sort(key=lambda row: -sign * row.finals.mean if row.finals.count else math.inf)
+    return Table(tuple(rows), results.metric_name, results.direction)
+
+
+def _row(plan: Plan, entrant: Entrant, results: Results, finals: dict[str, list[Record]], sign: float) -> Row:
+    mine = {record.seed: results.test(record) for record in finals[entrant.name]}
+    found = spread(list(mine.values()))
+    other = _best_other(plan, entrant, results, finals, sign)
+    theirs = {record.seed: results.test(record) for record in finals[other]} if other and mine else {}
+    common = [seed for seed in mine if seed in theirs]
+    pieces = plan.finals(entrant, results)
+    trials = [*plan.tuning(entrant), *(pieces or [])]
+    return Row(
+        entrant=entrant,
+        setting=pieces[0].name.split("/")[2] if pieces else "",
+        finals=found,
+        worst=found.low if sign > 0 else found.high,
+        other=other,
+        welch=welch([sign * x for x in mine.values()], [sign * x for x in theirs.values()]),
+        paired=paired([sign * mine[seed] for seed in common], [sign * theirs[seed] for seed in common]),
+        planned=plan.seeds,
+        diverged_tuning=sum(not record.complete for record in records_of(plan.tuning(entrant), results)),
+        diverged=sum(not record.complete for record in finals[entrant.name]),
+        failed=sum(piece.name in results.failures for piece in trials),
+        trouble=plan.lost(entrant, results),
+        cost=cost(plan, entrant, results),
+    )
+
+
+def _best_other(
+    plan: Plan, entrant: Entrant, results: Results, finals: dict[str, list[Record]], sign: float
+) -> str | None:
+    rivals = [
+        one.name
+        for one in plan.entrants
+        if one.name != entrant.name and finals[one.name] and not (one.group == entrant.group == "ours")
+    ]
+    means = {name: spread([results.test(record) for record in finals[name]]).mean for name in rivals}
+    return max(rivals, key=lambda name: sign * means[name], default=None)
