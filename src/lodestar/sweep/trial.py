@@ -5,6 +5,8 @@ Comes in: a name, a schedule, a seed, a length. Goes out: the arguments of the u
 """
 
 import dataclasses
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -60,6 +62,19 @@ class Trial:
     total_steps: int
     schedule: Schedule | None = None
     settings: Mapping[str, Scalar] = dataclasses.field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """Twelve letters that tell this trial from any other; kept with the run, so that a resumed sweep knows it.
+
+        Rates count to six digits: another machine's cosine may differ in the last.
+        """
+        plain = json.dumps([self.name, self.seed, self.total_steps, dict(self.settings)], sort_keys=True, default=str)
+        told = hashlib.blake2s(plain.encode())
+        if self.schedule is not None:
+            mantissa, exponent = np.frexp(self.schedule.rates)
+            told.update(np.ldexp(np.round(mantissa * 2**20), exponent - 20).astype("<f8").tobytes())
+        return told.hexdigest()[:12]
 
 
 class Report(Protocol):
