@@ -41,7 +41,7 @@ def replace_file(path: Path, data: bytes | memoryview) -> None:
         raise
 
 
-def cannot_write(folder: Path, error: OSError) -> str:
+def cannot_write(folder: Path | str, error: OSError) -> str:
     """The sentence for a failed write: what, why, and what to do about it."""
     cures = {
         errno.ENOSPC: "the disk is full. Fix: free some space",

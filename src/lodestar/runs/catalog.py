@@ -1,34 +1,34 @@
 """Which segment of a store holds the newest version of each run, and how to read it beside other processes.
 
-Comes in: a store's folder. Goes out: an index (name -> newest row) and a stream of runs, a segment at a time. Copes
-with segments that a `compact` in another process merges away under our feet, and with damaged ones: an error that names
-the file, or, when asked, a warning in the log. Never writes.
+Comes in: a store's folder, on a disk or at an address. Goes out: an index (name -> newest row) and a stream of runs, a
+segment at a time. Copes with segments that a `compact` in another process merges away under our feet, and with damaged
+ones: an error that names the file, or, when asked, a warning in the log. Never writes.
 """
 
 import collections
 import dataclasses
 import logging
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from lodestar import _disk
 from lodestar._errors import StoreError
 from lodestar.runs import segment
+from lodestar.runs.folder import AbstractFolder
 from lodestar.runs.run import Run
 from lodestar.runs.summary import RunSummary
 
 log = logging.getLogger(__name__)
 
-SCAN_LOCK = "scan.lock"
 _ATTEMPTS = 20
+_FIRST_GUESS = 16_384  # bytes: holds the footer of a segment of about 40 runs, and the whole of a small one
 
 
 @dataclasses.dataclass(frozen=True)
 class Damage:
     """A segment that cannot be read, and why; `runs` are those known to be in it (none if even that is lost)."""
 
-    file: Path
+    file: Path | str
     reason: str
     runs: tuple[str, ...] = ()
 
@@ -50,46 +50,66 @@ def segment_name(stamp: int, token: str, data: bytes | memoryview) -> str:
 class Catalog:
     """The segments of one folder. What was read of a segment is kept, since segments never change."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: AbstractFolder):
         self.folder = folder
         self._known: dict[str, tuple[segment.Row, ...] | Damage] = {}
 
     def segments(self) -> list[str]:
-        """The names of the segments, oldest first. Shared lock: no `compact` deletes while we look."""
-        with _disk.locked(self.folder / SCAN_LOCK, exclusive=False):
-            try:
-                return sorted(path.name for path in self.folder.glob("runs-*.parquet"))
-            except OSError as error:
-                raise StoreError(f"cannot read the store at {self.folder}: {error}. Fix: check the folder") from error
+        """The names of the segments, oldest first."""
+        try:
+            names = self.folder.names()
+        except OSError as error:
+            raise StoreError(
+                f"cannot read the store at {self.folder.address}: {error}. Fix: check the folder"
+            ) from error
+        return sorted(name for name in names if name.startswith("runs-") and name.endswith(".parquet"))
 
     def newest_stamp(self) -> int:
         """The time of the latest write, 0 in an empty store."""
         stamps = [name.split("-")[1] for name in self.segments()]
         return max((int(stamp) for stamp in stamps if stamp.isdigit()), default=0)
 
-    def index(self, *, skip_damaged: bool = False, only: Iterable[str] | None = None) -> dict[str, Entry]:
-        """Name -> newest row, in the order of the segments (all, or `only` those)."""
+    def index(self, *, skip_damaged: bool = False) -> dict[str, Entry]:
+        """Name -> newest row, in the order of the segments."""
         for _ in range(_ATTEMPTS):
             try:
-                found = self._index_once(self.segments() if only is None else only)
+                return self.index_of(self.segments(), skip_damaged=skip_damaged)
             except FileNotFoundError:  # merged away since we looked: look again
                 continue
-            self._report(found, skip_damaged)
-            return found
-        raise StoreError(f"the store at {self.folder} changes faster than it can be read. Fix: try again")
+        raise self.too_fast()
 
-    def stream(self, index: dict[str, Entry], *, skip_damaged: bool) -> Iterator[Run]:
-        """The runs of an index, one segment in memory at a time."""
+    def index_of(self, names: Sequence[str], *, skip_damaged: bool = False) -> dict[str, Entry]:
+        """The same of these segments. `FileNotFoundError` if one is gone."""
+        self._learn(names)
+        found = {name: entry for name, entry in self._newest(names).items() if isinstance(entry, Entry)}
+        self._report(found, skip_damaged)
+        return found
+
+    def removals_of(self, names: Sequence[str]) -> dict[str, int]:
+        """Runs of which the newest row in these segments is a removal, and when that was."""
+        self._learn(names)
+        return {name: row for name, row in self._newest(names).items() if isinstance(row, int)}
+
+    def too_fast(self) -> StoreError:
+        """The store changed under our eyes each time."""
+        return StoreError(f"the store at {self.folder.address} changes faster than it can be read. Fix: try again")
+
+    def stream(self, index: dict[str, Entry], *, skip_damaged: bool, follow: bool = True) -> Iterator[Run]:
+        """The runs of an index, one segment in memory at a time. Where a segment is gone, its runs are looked for in
+        their new place (`follow`), or it is a `FileNotFoundError`.
+        """
         queue = collections.deque(_by_file(index))
         while queue:
             file, names = queue.popleft()
             try:
                 yield from segment.decode(self._bytes(file), names)
-            except FileNotFoundError:  # merged away: find the same runs in their new place
+            except FileNotFoundError:
+                if not follow:
+                    raise
                 fresh = self.index(skip_damaged=skip_damaged)
                 queue.extend(_by_file({name: fresh[name] for name in names if name in fresh}))
             except segment.Damaged as error:
-                self._known[file] = Damage(self.folder / file, str(error), tuple(names))
+                self._known[file] = Damage(self.folder.place(file), str(error), tuple(names))
                 self._report(index, skip_damaged)
 
     def damage(self) -> tuple[Damage, ...]:
@@ -97,33 +117,37 @@ class Catalog:
         collections.deque(self.stream(self.index(skip_damaged=True), skip_damaged=True), maxlen=0)
         return self._damaged()
 
-    def _index_once(self, names: Iterable[str]) -> dict[str, Entry]:
-        names = list(names)
-        self._known = {name: self._rows(name) for name in names}
+    def _bytes(self, name: str) -> bytes:
+        data = self.folder.read(name)
+        _check(name, 4, data)
+        return data
+
+    def _newest(self, names: Sequence[str]) -> dict[str, Entry | int]:
+        """Name -> where its newest row lies, or when it was removed."""
         newest: dict[str, tuple[int, str]] = {}
-        summaries: dict[str, RunSummary | None] = {}
+        found: dict[str, Entry | int] = {}
         for name in names:
             rows = self._known[name]
             for row in () if isinstance(rows, Damage) else rows:
                 if (row.written, name) >= newest.get(row.name, (-1, "")):
                     newest[row.name] = (row.written, name)
-                    summaries[row.name] = row.summary
-        return {name: Entry(newest[name][1], newest[name][0], s) for name, s in summaries.items() if s is not None}
+                    found[row.name] = row.written if row.summary is None else Entry(name, row.written, row.summary)
+        return found
 
-    def _rows(self, name: str) -> tuple[segment.Row, ...] | Damage:
-        if name not in self._known:
-            try:
-                with (self.folder / name).open("rb") as file:
-                    _check(name, 3, segment.footer_of(file))
-                    return tuple(segment.decode_listing(file))
-            except segment.Damaged as error:
-                return Damage(self.folder / name, str(error))
-        return self._known[name]
+    def _learn(self, names: Sequence[str]) -> None:
+        """Read the footers of those segments that are new to us, and forget the others'."""
+        self._known = {name: self._known[name] for name in names if name in self._known}
+        ends = self.folder.ends(dict.fromkeys((name for name in names if name not in self._known), _FIRST_GUESS))
+        longer = {name: size for name, end in ends.items() if (size := segment.footer_size(end)) > _FIRST_GUESS}
+        ends |= self.folder.ends(longer)
+        self._known |= {name: self._rows(name, end) for name, end in ends.items()}
 
-    def _bytes(self, name: str) -> bytes:
-        data = (self.folder / name).read_bytes()
-        _check(name, 4, data)
-        return data
+    def _rows(self, name: str, end: bytes) -> tuple[segment.Row, ...] | Damage:
+        try:
+            _check(name, 3, segment.footer(end))
+            return tuple(segment.decode_listing(segment.footer(end)))
+        except segment.Damaged as error:
+            return Damage(self.folder.place(name), str(error))
 
     def _damaged(self) -> tuple[Damage, ...]:
         return tuple(known for known in self._known.values() if isinstance(known, Damage))
@@ -132,7 +156,7 @@ class Catalog:
         damaged = self._damaged()
         if not damaged:
             return
-        fine = sum(entry.file not in {damage.file.name for damage in damaged} for entry in index.values())
+        fine = sum(not isinstance(self._known.get(entry.file), Damage) for entry in index.values())
         text = _damage_text(damaged, fine)
         if not skip_damaged:
             raise StoreError(text)

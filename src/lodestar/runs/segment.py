@@ -10,7 +10,7 @@ import dataclasses
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -56,25 +56,20 @@ def encode(runs: Sequence[Run], written: Mapping[str, int]) -> memoryview:
     return memoryview(sink.getvalue())
 
 
-def decode_listing(source: IO[bytes]) -> list[Row]:
+def decode_listing(end: bytes) -> list[Row]:
     """The rows of a segment without their curves, from its footer."""
-    with _damage_told(), need("pyarrow.parquet", "cli").ParquetFile(source) as file:
+    with _damage_told(), need("pyarrow.parquet", "cli").ParquetFile(io.BytesIO(end)) as file:
         return [Row(row["name"], row["written"], _summary(row)) for row in _rows(file)]
 
 
 def footer(data: bytes | memoryview) -> bytes:
     """The end of a segment that tells how to read the rest: Parquet's own footer, with its length and mark."""
-    size = int.from_bytes(data[-8:-4], "little") + 8
-    return bytes(data[-size:])
+    return bytes(data[-footer_size(data) :])
 
 
-def footer_of(file: IO[bytes]) -> bytes:
-    """The same of an open file, reading no more than that."""
-    end = file.seek(0, io.SEEK_END)
-    file.seek(max(end - 8, 0))
-    size = int.from_bytes(file.read(8)[:4], "little") + 8
-    file.seek(max(end - size, 0))
-    return file.read(size)
+def footer_size(end: bytes | memoryview) -> int:
+    """How long the footer is, from the last bytes of a segment."""
+    return int.from_bytes(end[-8:-4], "little") + 8
 
 
 def decode(data: bytes, keep: Iterable[str]) -> Iterator[Run]:

@@ -1,24 +1,26 @@
-"""`RunStore`: runs on disk, in a folder that survives a kill at any moment and takes several writers at once.
+"""`RunStore`: runs in a folder that survives a kill at any moment and takes several writers at once.
 
 Comes in: `Run`s. Goes out: summaries (a listing reads no curves), a `RunSet`, or a stream with bounded memory.
 
 The folder holds `store.json` (the format's version) and segment files that never change once they have their name. Each
 row of a segment carries the time it was written, and of several rows with one name the newest counts: so a write is one
 rename, the last writer wins, and merging segments (`compact`) changes nothing a reader can see. Runs' names are never
-used as file names. What is inside a segment, `segment.py` knows; which one counts, `catalog.py`.
+used as file names. What is inside a segment, `segment.py` knows; which one counts, `catalog.py`; how files are written
+whole on a disk or at an address (s3://, gs://, ...), `folder.py` and `remote.py`.
 """
 
-import contextlib
 import json
+import os
 import secrets
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from lodestar import _disk
 from lodestar._errors import StoreError
 from lodestar.runs import segment
-from lodestar.runs.catalog import SCAN_LOCK, Catalog, Damage, Entry, segment_name
+from lodestar.runs.catalog import Catalog, Damage, Entry, segment_name
+from lodestar.runs.folder import LocalFolder, open_folder
 from lodestar.runs.run import Run
 from lodestar.runs.runset import RunSet
 from lodestar.runs.summary import RunSummary
@@ -27,25 +29,43 @@ HEADER = "store.json"
 BATCH_RUNS = 512
 BATCH_VALUES = 600_000  # 10 MB: a segment's curves in memory, and so the memory that streaming takes
 _ABANDONED_SECONDS = 24 * 3600.0
+_REMEMBERED_NS = 7 * 24 * 3600 * 10**9  # a removal outlives any merge that began before it
+_ATTEMPTS = 20
 
 
 class RunStore:
-    """A folder of runs. Nothing is read until it is asked for; the first write makes the folder."""
+    """A folder of runs, at a path or an address such as "s3://bucket/runs". Nothing is read until it is asked for; the
+    first write makes the folder.
+    """
 
-    def __init__(self, path: str | Path):
-        self.path = Path(path)
-        self._catalog = Catalog(self.path)
+    def __init__(self, path: str | os.PathLike[str]):
+        self._folder = open_folder(path)
+        self._catalog = Catalog(self._folder)
         self._last_written = 0
 
+    @property
+    def address(self) -> str:
+        """Where the store is: a path, or an address. `RunStore(store.address)` is the same store."""
+        return self._folder.address
+
+    @property
+    def path(self) -> Path:
+        """The folder on this machine; an error for a store at an address."""
+        if not isinstance(self._folder, LocalFolder):
+            raise StoreError(
+                f"the store {self.address} is not on this machine, so it has no path. Fix: use its address"
+            )
+        return self._folder.path
+
     @classmethod
-    def open(cls, path: str | Path) -> "RunStore":
+    def open(cls, path: str | os.PathLike[str]) -> "RunStore":
         """A store that must exist already."""
         store = cls(path)
         store._check_header()
         return store
 
     @classmethod
-    def create(cls, path: str | Path) -> "RunStore":
+    def create(cls, path: str | os.PathLike[str]) -> "RunStore":
         """A store that is made now if it is not there yet."""
         store = cls(path)
         store._make()
@@ -53,13 +73,10 @@ class RunStore:
 
     def exists(self) -> bool:
         """Whether there is a store at this path."""
-        try:
-            return (self.path / HEADER).is_file()
-        except OSError:  # a folder we may not look into
-            return False
+        return self._folder.has(HEADER)
 
     def __repr__(self) -> str:
-        return f"RunStore({str(self.path)!r})"
+        return f"RunStore({self.address!r})"
 
     def __len__(self) -> int:
         return len(self._index())
@@ -96,17 +113,18 @@ class RunStore:
         return len(wanted)
 
     def compact(self) -> None:
-        """Merge all segments into few large ones. Safe beside readers and writers, and against a kill at any moment."""
+        """Merge all segments into few large ones. Safe beside readers and writers, and against a kill at any moment.
+
+        Where there are no locks, so are two merges at once: merged rows keep their times, removals are kept too, and
+        what is deleted was written anew before. So whatever the order, the newest row of each name is always there.
+        """
         self._check_header()
-        with _disk.locked(self.path / "compact.lock", exclusive=True):
-            old = self._catalog.segments()
-            index = self._catalog.index(only=old)
-            for batch in _batches(self._catalog.stream(index, skip_damaged=False)):
-                self._write(batch, {run.name: index[run.name].written for run in batch})
-            with _disk.locked(self.path / SCAN_LOCK, exclusive=True):
+        with self._folder.merging():
+            old = self._merge()
+            with self._folder.deleting():
                 for name in old:  # oldest first: a removal must outlive the run it removes
-                    (self.path / name).unlink(missing_ok=True)
-            self._drop_abandoned()
+                    self._folder.delete(name)
+            self._folder.drop_abandoned(_ABANDONED_SECONDS)
 
     def damage(self) -> tuple[Damage, ...]:
         """Every segment that cannot be read. Reads the whole store; empty is good."""
@@ -137,11 +155,32 @@ class RunStore:
         self._check_header()
         return self._catalog.index(skip_damaged=skip_damaged)
 
+    def _merge(self) -> Sequence[str]:
+        """Write all there is anew; returns the segments that are not needed any more."""
+        for _ in range(_ATTEMPTS):
+            old = self._catalog.segments()
+            try:
+                self._write_anew(old)
+                return old
+            except FileNotFoundError:  # merged away by another machine: begin again; what we wrote does no harm
+                continue
+        raise self._catalog.too_fast()
+
+    def _write_anew(self, old: Sequence[str]) -> None:
+        index = self._catalog.index_of(old)
+        recent = time.time_ns() - _REMEMBERED_NS
+        removed = {name: when for name, when in self._catalog.removals_of(old).items() if when > recent}
+        for batch in _batches(self._catalog.stream(index, skip_damaged=False, follow=False)):
+            self._write(batch, {run.name: index[run.name].written for run in batch} | removed)
+            removed = {}
+        if removed:
+            self._write([], removed)
+
     def _write(self, runs: Iterable[Run], written: dict[str, int]) -> None:
         """One segment: `runs`, and a removal for every other name in `written`."""
         data = segment.encode(tuple(runs), written)
         name = segment_name(max(written.values()), secrets.token_hex(6), data)
-        _disk.write_whole(self.path / name, data)
+        self._folder.write(name, data)
 
     def _now(self) -> int:
         """Nanoseconds, always after what the store held when we first wrote: a clock set back does no harm."""
@@ -155,57 +194,50 @@ class RunStore:
             self._check_header()
             return
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            strangers = [p.name for p in self.path.iterdir() if not _is_ours(p.name)]
+            strangers = [name for name in self._folder.names() if not _is_ours(name)]
             if strangers:
                 raise StoreError(
-                    f"{self.path} holds other files ({strangers[0]!r}) and is no run store, so nothing is written "
+                    f"{self.address} holds other files ({strangers[0]!r}) and is no run store, so nothing is written "
                     "there. Fix: name a new or empty folder"
                 )
-            for lock in (SCAN_LOCK, "compact.lock"):
-                (self.path / lock).touch()
+            self._folder.make()
         except OSError as error:
-            raise StoreError(_disk.cannot_write(self.path, error)) from error
-        _disk.write_whole(self.path / HEADER, json.dumps({"lodestar store": segment.VERSION}).encode() + b"\n")
+            raise StoreError(_disk.cannot_write(self._folder.place(""), error)) from error
+        self._folder.write(HEADER, json.dumps({"lodestar store": segment.VERSION}).encode() + b"\n")
 
     def _check_header(self) -> None:
         try:
-            version = json.loads((self.path / HEADER).read_text())["lodestar store"]
+            version = json.loads(self._folder.read(HEADER))["lodestar store"]
             segment.check_version(str(version).encode())
         except (FileNotFoundError, NotADirectoryError) as error:
-            if self.path.exists():
+            if self._folder.exists():
                 raise StoreError(
-                    f"{self.path} is no run store (it has no {HEADER}). Fix: check the path, or make a new store: "
+                    f"{self.address} is no run store (it has no {HEADER}). Fix: check the path, or make a new store: "
                     "lodestar import FILES --out STORE"
                 ) from error
-            cure = f"lodestar import FILES --out {self.path}"
-            raise StoreError(f"there is no run store at {self.path}. Fix: {cure}") from error
+            cure = f"lodestar import FILES --out {self.address}"
+            raise StoreError(f"there is no run store at {self.address}. Fix: {cure}") from error
         except OSError as error:
-            raise StoreError(f"cannot read {self.path / HEADER}: {error.strerror}. Fix: check its mode") from error
+            raise StoreError(
+                f"cannot read {self._folder.place(HEADER)}: {error.strerror}. Fix: check its mode"
+            ) from error
         except (ValueError, KeyError, TypeError, segment.Damaged) as error:
             raise StoreError(
-                f"{self.path / HEADER} is damaged. The runs beside it are not touched. Fix: delete that file, then "
-                f"RunStore.create({str(self.path)!r}) writes it anew"
+                f"{self._folder.place(HEADER)} is damaged. The runs beside it are not touched. Fix: delete that "
+                f"file, then RunStore.create({self.address!r}) writes it anew"
             ) from error
 
     def _check_names(self, wanted: Iterable[str], index: dict[str, Entry]) -> None:
         missing = [name for name in wanted if name not in index]
         if missing:
             raise StoreError(
-                f"no run called {missing[0][:200]!r} in {self.path} ({len(missing)} of those asked for are missing; it "
-                f"holds {len(index)}). Fix: lodestar runs {self.path} lists the names"
+                f"no run called {missing[0][:200]!r} in {self.address} ({len(missing)} of those asked for are missing; "
+                f"it holds {len(index)}). Fix: lodestar runs {self.address} lists the names"
             )
-
-    def _drop_abandoned(self) -> None:
-        """Delete what killed writers left half-written long ago."""
-        for path in self.path.glob(f"{_disk.PARTIAL}*"):
-            with contextlib.suppress(OSError):
-                if time.time() - path.stat().st_mtime > _ABANDONED_SECONDS:
-                    path.unlink()
 
 
 def _is_ours(name: str) -> bool:
-    ours = (SCAN_LOCK, "compact.lock", HEADER)
+    ours = (*LocalFolder.LOCKS, HEADER)
     return name in ours or name.startswith((_disk.PARTIAL, "runs-"))
 
 
