@@ -20,7 +20,10 @@ from lodestar.runs.run import Facts, Run, Series, Status
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 _FILLER_SHARE = 0.2
 _DIVERGED = {"diverged", "nan", "exploded", "true", "1", "1.0", "yes"}
-_CUT_SHORT = {"cut short", "cut_short", "crashed", "killed", "failed", "running", "preempted", "stopped", "aborted"}
+_CUT_SHORT = {
+    *("cut short", "cut_short", "crashed", "killed", "failed", "running", "preempted", "stopped", "aborted"),
+    *("fail", "pruned", "error", "preempting", "scheduled", "waiting"),
+}
 
 
 def assemble(gathered: Gathered, guess: ColumnGuess, task: str | None = None) -> Run:

@@ -5,6 +5,7 @@ no files and no values: a person can follow every guess by reading the names.
 """
 
 import dataclasses
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from lodestar._errors import TableError
@@ -52,8 +53,12 @@ def guess_columns(
     overrides: Mapping[str, str | None] | None = None,
     direction: Direction | str | None = None,
     layout: str = "long",
+    required: Iterable[str] = ("loss", "metric"),
 ) -> ColumnGuess:
-    """Find each role among `columns` (and the per-run ones among `facts`); `overrides` come first."""
+    """Find each role among `columns` (and the per-run ones among `facts`); `overrides` come first.
+
+    A `required` role that no column fits is an error; the others may be missing.
+    """
     columns, facts = list(columns), list(facts)
     stated = _checked_overrides(overrides or {}, columns + facts)
     found: dict[str, str | None] = {}
@@ -64,10 +69,10 @@ def guess_columns(
             continue
         taken = {name for name in (*found.values(), *stated.values()) if name}
         found[role], reasons[role] = _find(role, [c for c in columns if c not in taken], facts, found)
-    for role in ("loss", "metric"):
+    for role in required:
         if found[role] is None and role not in stated:
             raise TableError(_cannot_find(role, columns))
-    way, reasons["direction"] = _direction(found["metric"], direction)
+    way, reasons["direction"] = judge_direction(found["metric"], direction)
     return ColumnGuess(found, reasons, way, layout)
 
 
@@ -77,6 +82,22 @@ def guess_direction(metric: str) -> Direction | None:
     if parts & words.HIGHER:
         return Direction.MAX
     return Direction.MIN if parts & words.LOWER else None
+
+
+def judge_direction(metric: str | None, stated: Direction | str | None) -> tuple[Direction, str]:
+    """The direction and why: as stated, else going by the metric's name; an error if neither tells."""
+    if stated is not None:
+        if str(stated) not in ("max", "min"):
+            raise TableError(f"direction must be 'max' or 'min', got {str(stated)!r}. Fix: --direction max")
+        return Direction(stated), "as you said"
+    if metric is None:
+        return Direction.MIN, "no metric, so it does not matter"
+    guess = guess_direction(metric)
+    if guess is None:
+        raise TableError(
+            f"is a higher or a lower {metric!r} better? Its name does not tell. Fix: --direction max or --direction min"
+        )
+    return guess, f"a {'higher' if guess is Direction.MAX else 'lower'} {metric!r} is better, going by its name"
 
 
 def is_curve(name: str) -> bool:
@@ -102,7 +123,7 @@ def _find(role: str, columns: list[str], facts: list[str], found: Mapping[str, s
     if role in FACTS and role != "run":
         for wanted in [*_names_for(role, found), *words.FACT_ONLY.get(role, [])]:
             for name in facts:
-                if words.plain(name.split(".")[-1]) == wanted:
+                if words.plain(re.split(r"[./]", name)[-1]) == wanted:
                     return name, "stated once for each run"
     reasons = {"step": "none found: rows are counted from 1", "run": "none found: a file (or record) is a run"}
     return None, reasons.get(role, "no column has such a name")
@@ -141,21 +162,6 @@ def _why(role: str, name: str) -> str:
     if parts & words.HELD_OUT:
         return "a validation figure"
     return "a test figure (no validation one)" if "test" in parts else "the only figure beside the loss"
-
-
-def _direction(metric: str | None, stated: Direction | str | None) -> tuple[Direction, str]:
-    if stated is not None:
-        if str(stated) not in ("max", "min"):
-            raise TableError(f"direction must be 'max' or 'min', got {str(stated)!r}. Fix: --direction max")
-        return Direction(stated), "as you said"
-    if metric is None:
-        return Direction.MIN, "no metric, so it does not matter"
-    guess = guess_direction(metric)
-    if guess is None:
-        raise TableError(
-            f"is a higher or a lower {metric!r} better? Its name does not tell. Fix: --direction max or --direction min"
-        )
-    return guess, f"a {'higher' if guess is Direction.MAX else 'lower'} {metric!r} is better, going by its name"
 
 
 def _checked_overrides(overrides: Mapping[str, str | None], names: list[str]) -> dict[str, str | None]:

@@ -39,10 +39,14 @@ Progress = Callable[[int, int, int], None]
 
 @dataclasses.dataclass
 class ImportReport:
-    """What an import did. `left_out` holds (run, reason), `notes` (run, sentence)."""
+    """What an import did. `left_out` holds (run, reason), `notes` (run, sentence).
+
+    `replaced` are those of `imported` that were in the store before; `unchanged` were not read again (trackers only).
+    """
 
     guess: ColumnGuess
     imported: list[str] = dataclasses.field(default_factory=list)
+    unchanged: list[str] = dataclasses.field(default_factory=list)
     replaced: list[str] = dataclasses.field(default_factory=list)
     left_out: list[tuple[str, str]] = dataclasses.field(default_factory=list)
     notes: list[tuple[str, str]] = dataclasses.field(default_factory=list)
@@ -52,6 +56,7 @@ class ImportReport:
         return {
             "guess": self.guess.as_dict(),
             "imported": self.imported,
+            "unchanged": self.unchanged,
             "replaced": self.replaced,
             "left_out": [{"run": run, "reason": reason} for run, reason in self.left_out],
             "notes": [{"run": run, "note": note} for run, note in self.notes],

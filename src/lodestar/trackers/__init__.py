@@ -10,11 +10,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lodestar.trackers.importing import TrackerImport as TrackerImport
     from lodestar.trackers.importing import import_runs as import_runs
     from lodestar.trackers.kinds import KINDS as KINDS
     from lodestar.trackers.kinds import open_tracker as open_tracker
     from lodestar.trackers.mapping import Choices as Choices
-    from lodestar.trackers.report import TrackerReport as TrackerReport
     from lodestar.trackers.tracker import AbstractBulkTracker as AbstractBulkTracker
     from lodestar.trackers.tracker import AbstractTracker as AbstractTracker
     from lodestar.trackers.tracker import Listed as Listed
@@ -27,7 +27,7 @@ _HOMES = {
     "KINDS": "kinds",
     "Listed": "tracker",
     "Logged": "tracker",
-    "TrackerReport": "report",
+    "TrackerImport": "importing",
     "import_runs": "importing",
     "open_tracker": "kinds",
 }

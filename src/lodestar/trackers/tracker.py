@@ -56,7 +56,9 @@ class AbstractTracker(abc.ABC):
     kind: ClassVar[str]
     """The word after `lodestar import`."""
     clock: str = "step"
-    """What the tracker's own step counts: "step" (what was passed when logging) or "epoch"."""
+    """What the tracker's own step counts: "step" (what was passed when logging), "epoch", or its own name for it."""
+    clock_counts_calls: ClassVar[bool] = False
+    """Whether the clock merely counts calls: then a logged `global_step` is the better step, if there is one."""
     keys_are_global: ClassVar[bool] = False
     """Whether a key is unique in the world (a UUID), or only at this address (a path, a number)."""
     threads: ClassVar[int] = 4
@@ -65,7 +67,7 @@ class AbstractTracker(abc.ABC):
     @property
     @abc.abstractmethod
     def address(self) -> str:
-        """Where the runs are, for people: a URL, a file, a folder (whole paths, so that it is the same from anywhere)."""
+        """Where the runs are, for people: a URL, a file, a folder (the whole path, the same from anywhere)."""
 
     @abc.abstractmethod
     def list(self) -> Iterator[Listed]:
