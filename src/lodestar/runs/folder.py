@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lodestar import _disk
 
-_ADDRESS = re.compile(r"(?P<protocol>[A-Za-z][A-Za-z0-9+.\-]+)://")
+_ADDRESS = re.compile(r"(?P<protocol>[A-Za-z][A-Za-z0-9+.:\-]+)://")
 _BROKEN = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/(?!/)")  # one letter would be a Windows drive
 
 
