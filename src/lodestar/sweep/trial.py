@@ -44,6 +44,9 @@ class Schedule:
     def __len__(self) -> int:
         return len(self.rates)
 
+    def __repr__(self) -> str:
+        return f"Schedule({self.name!r}, {len(self)} updates, peak {self.peak:g})"
+
     @property
     def peak(self) -> float:
         """The highest rate."""

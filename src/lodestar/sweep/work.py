@@ -46,7 +46,7 @@ def _call(job: Job, trial: Trial, recorder: Recorder) -> Any:
         raise
     except SystemExit as end:
         if end.code not in (None, 0) and not recorder.lost_at_the_end:
-            raise TrialFailed(f"it called sys.exit({end.code!r})", traceback.format_exc()) from None
+            raise TrialFailed(f"it called sys.exit({end.code!r})", _their_part(end)) from None
         recorder.notes.append(f"the function ended by sys.exit({'' if end.code is None else end.code})")
         return None
     except TrialFailed as failure:

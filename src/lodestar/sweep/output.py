@@ -1,0 +1,79 @@
+"""What a trial prints, in a file that stays small: its beginning and its end are kept, the middle goes.
+
+Comes in: a path for each trial, in the worker process. Goes out: the process's standard output and errors in that file,
+whoever writes them (C code and child processes too). Between two looks the file may grow; each look cuts it back.
+"""
+
+import contextlib
+import os
+import sys
+import threading
+from pathlib import Path
+
+HEAD, TAIL, MOST = 100_000, 100_000, 400_000
+
+
+class CappedLog:
+    """Standard output and errors of this process, led to one file after another."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._path: Path | None = None
+        self._left_out = 0
+
+    def lead_to(self, path: Path) -> None:
+        """From now on, what is printed goes to `path`, which is begun anew."""
+        _flush()
+        with self._lock:
+            target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
+            for stream in (1, 2):
+                os.dup2(target, stream)
+            os.close(target)
+            self._path, self._left_out = path, 0
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(line_buffering=True, errors="backslashreplace")  # pyright: ignore
+
+    def trim(self) -> None:
+        """Cut the middle out of a file that grew too large."""
+        with self._lock, contextlib.suppress(OSError):
+            if self._path is None or self._path.stat().st_size <= MOST:
+                return
+            with self._path.open("r+b", buffering=0) as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(size - TAIL)
+                tail = file.read(TAIL)
+                self._left_out += size - HEAD - TAIL
+                file.truncate(HEAD)
+            with self._path.open("ab", buffering=0) as file:
+                file.write(b"\n[... %d bytes left out ...]\n" % self._left_out + tail)
+
+    def write(self, text: str) -> None:
+        """Add a text of our own."""
+        _flush()
+        os.write(2, text.encode(errors="backslashreplace"))
+
+    def finish(self) -> None:
+        """Flush and trim; a file in which nothing stands is removed."""
+        _flush()
+        self.trim()
+        with contextlib.suppress(OSError):
+            if self._path is not None and self._path.stat().st_size == 0:
+                self._path.unlink()
+
+
+def end_of(path: Path, most: int = 4000) -> str:
+    """The last part of a file as text; empty if there is none."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - most, 0))
+            return file.read().decode(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # the function may have closed or replaced it
+            stream.flush()

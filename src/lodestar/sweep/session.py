@@ -1,0 +1,30 @@
+"""A worker and everything it started, ended together: they share a session, which the worker's process leads.
+
+Comes in: the leader's process id. Goes out: nothing left running. On systems without /proc only the leader's own group
+is ended.
+"""
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+
+
+def end_session(leader: int) -> None:
+    """Kill every process of the session that `leader` leads, the leader last. The leader must not be reaped yet."""
+    for pid in _members(leader):
+        if pid not in (leader, os.getpid()):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
+
+
+def _members(leader: int) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir() if Path("/proc/self").exists() else ():
+        if entry.name.isdigit():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                if os.getsid(int(entry.name)) == leader:
+                    found.append(int(entry.name))
+    return found
