@@ -1,0 +1,13 @@
+"""Lodestar with its default preset: two members, a plan that is kept unless candidates beat its own forecast.
+
+At cpu scale the fit has 8,000 updates a member, about a minute on one core; at paper scale the preset's 20,000.
+"""
+
+from lodestar.bench.methods.steered import SteeredMethod
+
+METHOD = SteeredMethod(
+    "lodestar",
+    "Lodestar, default preset",
+    "default",
+    fits={"paper": {}, "cpu": {"updates": 8_000}, "smoke": {"updates": 500, "members": 1}},
+)

@@ -1,0 +1,13 @@
+"""Mechanic (Cutkosky et al. 2023): learns the scale of the recipe's own updates, under a cosine.
+
+The value is the base rate that Mechanic's scale multiplies: 1 is the default. It mostly sets how small the first steps
+are, for the scale grows by itself. What is logged is the rate in effect: scale x base rate x cosine.
+"""
+
+from lodestar.bench.methods.schedule import ScheduleMethod
+from lodestar.bench.optimisers.mechanic import mechanic
+from lodestar.sweep.shapes import cosine
+
+METHOD = ScheduleMethod(
+    "mechanic", "Mechanic under a cosine", "modern", cosine, mechanic, values=(0.01, 0.1, 1.0, 10.0, 100.0)
+)

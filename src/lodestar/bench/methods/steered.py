@@ -1,0 +1,112 @@
+"""Lodestar under test: a forecaster fitted to the runs it was given, then a `Scheduler` in every run.
+
+Comes in: the tuning runs of the four shapes (or a sweep). Goes out: a forecaster file, and controllers that tell the
+scheduler every update's loss and every validation metric. Nothing is tuned. Each run's decisions are kept beside the
+forecaster, in `decisions/<method>-<seed>.jsonl`, for `lodestar explain`. Which preset is the method's affair.
+"""
+
+import dataclasses
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lodestar._errors import BenchError
+from lodestar.bench.method import AbstractController, AbstractLook, AbstractMethod, Optimiser
+from lodestar.bench.optimisers.plain import plain
+from lodestar.bench.problem import AbstractProblem
+from lodestar.runs import RunSet, Scalar
+from lodestar.scheduler import Outcome, Scheduler
+from lodestar.scheduler.settings import Preset
+
+
+class Steered(AbstractController):
+    """A `Scheduler` in the bench's loop."""
+
+    def __init__(self, scheduler: Scheduler):
+        self.scheduler = scheduler
+        self.every = max(1, round(scheduler.settings.window * scheduler.total_steps))
+
+    def rates(self, first: int, count: int) -> NDArray[np.float64]:
+        """The scheduler's rate now, and its plan for the rest of the stretch: to look ahead decides nothing."""
+        rates = np.full(count, self.scheduler.lr_at(first))
+        if count > 1:
+            plan = self.scheduler.plan()
+            rates[1:] = [plan.lr_at(step) for step in range(first + 1, first + count)]
+        return rates
+
+    def observe(self, first: int, losses: NDArray[np.float64], metric: float | None, look: AbstractLook) -> None:
+        """Every loss, and the metric where there is one."""
+        del look
+        for place, loss in enumerate(losses):
+            self.scheduler.observe(first + place, loss=float(loss))
+        if metric is not None:
+            self.scheduler.observe(first + len(losses) - 1, metric=metric)
+
+    def facts(self) -> Mapping[str, Scalar]:
+        """How many decisions there were, and how they ended."""
+        ends = Counter(decision.outcome.name.lower() for decision in self.scheduler.decisions)
+        counts = {f"decisions_{name}": count for name, count in sorted(ends.items())}
+        return {"decisions": sum(ends.values()), "replanned": ends[Outcome.REPLANNED.name.lower()], **counts}
+
+
+@dataclasses.dataclass(frozen=True)
+class SteeredMethod(AbstractMethod):
+    """Lodestar with a preset. `fits` are the settings of the fit at each scale."""
+
+    name: str
+    title: str
+    preset: Preset
+    fits: Mapping[str, Mapping[str, Any]]
+    group: Literal["paper", "modern", "ours"] = "ours"
+    learns: Literal["nothing", "by training", "from runs"] = "from runs"
+
+    def grid(self, problem: AbstractProblem) -> tuple[float, ...]:
+        """Nothing to tune."""
+        del problem
+        return ()
+
+    def optimiser(self, problem: AbstractProblem, value: float) -> Optimiser:
+        """The recipe's."""
+        del value
+        return plain(problem.recipe)
+
+    def controller(
+        self, problem: AbstractProblem, value: float, *, seed: int, knowledge: Path | None
+    ) -> AbstractController:
+        """A scheduler with the fitted forecaster."""
+        del value
+        if knowledge is None:
+            raise BenchError(
+                f"method {self.name!r} steers with a forecaster, and none was given. Fix: knowledge=the file that "
+                "learn(problem, path, runs=...) left"
+            )
+        log = knowledge.parent / "decisions" / f"{self.name}-{seed}.jsonl"
+        log.unlink(missing_ok=True)  # of a run that was killed and is made again
+        scheduler = Scheduler(knowledge, problem.total_steps, preset=self.preset, seed=seed, log=log)
+        return Steered(scheduler)
+
+    def learn(
+        self, problem: AbstractProblem, path: Path, *, seed: int, runs: RunSet | None, allowed_runs: int
+    ) -> Mapping[str, Scalar]:
+        """Fit a forecaster to the runs."""
+        from lodestar.latent import fit
+
+        del allowed_runs
+        if runs is None:
+            raise BenchError(f"method {self.name!r} learns from runs, and none were given. Fix: runs=a RunSet")
+        began = time.perf_counter()
+        forecaster = fit(runs, seed=seed, **self.fits[problem.scale])
+        forecaster.save(path)
+        return {
+            "seconds": time.perf_counter() - began,
+            "training_runs": 0,
+            "runs_learned_from": len(runs),
+            "members": int(forecaster.facts["members"]),
+            "updates": int(max(forecaster.facts["updates"])),
+            "held_out_error": float(np.mean(forecaster.facts["best_error"])),
+        }
