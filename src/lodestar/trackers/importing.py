@@ -45,9 +45,7 @@ class TrackerImport:
         self.mapped: Mapped = map_runs(
             [run for run in self.runs if not run.trouble] or self.runs,
             choices or Choices(),
-            clock=tracker.clock,
-            counts_calls=tracker.clock_counts_calls,
-            place=tracker.address,
+            tracker,
         )
         self.report = ImportReport(self.mapped.guess)
 
@@ -56,7 +54,7 @@ class TrackerImport:
         ledger = Ledger(store, identity(self.tracker))
         todo = self._todo(ledger)
         before = {run.key for run in self.runs if ledger.stored(run)}
-        store = RunStore.create(store.path)
+        store = RunStore.create(store.address)
         try:
             for batch in _batches(self._built(todo, ledger)):
                 store.add_many(run for _, run in batch)

@@ -8,10 +8,9 @@ segments. It holds no data of runs: without it, they are merely looked at again.
 
 import json
 import logging
-from pathlib import Path
 
-from lodestar import _disk
 from lodestar.runs import RunStore
+from lodestar.runs.folder import AbstractFolder, open_folder
 from lodestar.trackers.building import KEY, STAMP, TRACKER
 from lodestar.trackers.tracker import AbstractTracker, Listed
 
@@ -29,7 +28,7 @@ class Ledger:
     """The memory of one store about one tracker."""
 
     def __init__(self, store: RunStore, who: str):
-        self._file = Path(store.path) / FILE
+        self._folder = open_folder(store.address)
         self._who = who
         self._names: dict[str, str] = {}
         self._stamps: dict[str, str] = {}
@@ -40,7 +39,7 @@ class Ledger:
             if extra.get(TRACKER) == who:
                 self._names[str(extra[KEY])] = summary.name
                 self._stamps[str(extra[KEY])] = str(extra[STAMP])
-        self._left_out = _read(self._file).get(who, {})
+        self._left_out = _read(self._folder).get(who, {})
 
     def stored(self, run: Listed) -> str | None:
         """The name under which a run is in the store, if it is."""
@@ -72,18 +71,18 @@ class Ledger:
 
     def save(self) -> None:
         """Write the file, if there is anything to write."""
-        everyone = _read(self._file)
+        everyone = _read(self._folder)
         if everyone.get(self._who, {}) == self._left_out:
             return
         everyone[self._who] = self._left_out
         whole = {"lodestar left out": VERSION, "runs": everyone}
-        _disk.write_whole(self._file, json.dumps(whole, indent=1).encode() + b"\n")
+        self._folder.write(FILE, json.dumps(whole, indent=1).encode() + b"\n")
 
 
-def _read(file: Path) -> dict[str, dict[str, tuple[str, str]]]:
+def _read(folder: AbstractFolder) -> dict[str, dict[str, tuple[str, str]]]:
     """What the file says; nothing if it is not there, and nothing (with a warning) if it is damaged or newer."""
     try:
-        whole = json.loads(file.read_text(encoding="utf-8"))
+        whole = json.loads(folder.read(FILE))
         if whole["lodestar left out"] != VERSION:
             raise ValueError("it was written by another version")
         return {
@@ -93,5 +92,5 @@ def _read(file: Path) -> dict[str, dict[str, tuple[str, str]]]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        log.warning("%s cannot be read (%s): runs that were left out are looked at again", file, error)
+        log.warning("%s cannot be read (%s): runs that were left out are looked at again", folder.place(FILE), error)
         return {}

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from lodestar._errors import TableError, TrackerError
 from lodestar.runs import words
 from lodestar.runs.columns import CURVES, NONE, ColumnGuess, guess_columns, is_curve, judge_direction
-from lodestar.trackers.tracker import Listed
+from lodestar.trackers.tracker import AbstractTracker, Listed
 
 FROM_CONFIG = ("total", "schedule", "peak_lr", "seed")
 _OPTIMISER_STEPS = ("trainer_global_step", "global_step", "train_global_step", "optimizer_step")
@@ -80,8 +80,9 @@ class Mapped:
         return {**self.guess.as_dict(), "quantities": dict(self.counts), "runs": self.runs}
 
 
-def map_runs(runs: Sequence[Listed], choices: Choices, *, clock: str, counts_calls: bool, place: str) -> Mapped:
-    """Look at the names all runs use and settle who is who. Errors name `place` and what there is."""
+def map_runs(runs: Sequence[Listed], choices: Choices, tracker: AbstractTracker) -> Mapped:
+    """Look at the names all runs use and settle who is who. Errors name the place and what there is."""
+    clock, place = tracker.clock, tracker.address
     logging_runs = [run for run in runs if run.quantities]
     if not logging_runs:
         raise TrackerError(
@@ -91,12 +92,23 @@ def map_runs(runs: Sequence[Listed], choices: Choices, *, clock: str, counts_cal
     counts = _counted(logging_runs)
     _check_stated(choices, counts, clock, len(logging_runs), place)
     facts = list(dict.fromkeys(key for run in runs for key in run.config))
-    step, why = _step(choices.step, counts, clock, counts_calls, len(logging_runs))
-    guess = _guess(choices, counts, facts, step or clock, len(logging_runs))
-    reasons = {**guess.reasons, "step": why}
+    step, why = _step(choices.step, counts, clock, tracker.clock_counts_calls, len(logging_runs))
+    known = _known(tracker, choices, counts)
+    guess = _guess(known.over(choices), counts, facts, step or clock, len(logging_runs))
+    told = {role: "the tracker says so" for role in (*CURVES, "direction") if getattr(known, role)}
+    reasons = {**guess.reasons, **told, "step": why}
     mapped = Mapped(dataclasses.replace(guess, reasons=reasons), counts, len(logging_runs), step, choices)
     _check_found(mapped, place)
     return _with_groups(mapped)
+
+
+def _known(tracker: AbstractTracker, choices: Choices, counts: Mapping[str, int]) -> Choices:
+    """What the tracker itself knows and the user leaves open; its direction is that of its own metric."""
+    roles = {role: name for role, name in tracker.roles.items() if role in CURVES and name in counts}
+    free = {role: name for role, name in roles.items() if getattr(choices, role) is None}
+    same_metric = choices.metric in (None, roles.get("metric"))
+    direction = tracker.roles.get("direction") if same_metric and choices.direction is None else None
+    return Choices(**free, direction=direction)  # pyright: ignore[reportArgumentType]
 
 
 def _counted(runs: Sequence[Listed]) -> dict[str, int]:
