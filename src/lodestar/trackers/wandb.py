@@ -18,7 +18,7 @@ from lodestar.trackers._settings_file import flat
 from lodestar.trackers._wandb_value import number
 from lodestar.trackers.tracker import AbstractTracker, Listed, Logged
 
-_PAGE = 10_000
+_PAGE = 5_000  # steps to a request; far larger pages lost rows (wandb issue 1742)
 _RUNS_PAGE = 100
 T = TypeVar("T")
 
@@ -64,30 +64,45 @@ class WandbTracker(AbstractTracker):
         known = self._runs.get(run.key)
         if known is None:
             known = _ask(self._path, lambda: self._api.run(f"{self._path}/{run.key}"))
-        found: dict[str, Logged] = {}
-        for name in dict.fromkeys(quantities):
-            if name in run.quantities and len((logged := self._scan(known, name)).steps):
-                found[name] = logged
-        return found
+        counts = _counts(known)
+        wanted = [name for name in dict.fromkeys(quantities) if name in counts]
+        return {name: self._scan(known, name, counts[name]) for name in wanted}
 
-    def _scan(self, run: Any, name: str) -> Logged:
-        steps: list[float] = []
-        values: list[float] = []
-        rows = _ask(self._path, lambda: run.scan_history(keys=[name, "_step"], page_size=_PAGE))
-        for row in _asked_each(self._path, rows):
-            value, step = number(_within(row, name)), number(row.get("_step"))
-            if value is not None and step is not None:
-                steps.append(step)
-                values.append(value)
-        return Logged(np.array(steps, np.float64), np.array(values, np.float64))
+    def _scan(self, run: Any, name: str, count: int) -> Logged:
+        rows = self._rows(run, [name])
+        if rows and "_step" not in rows[0]:  # newer clients add the step to the keys, older ones do not
+            rows = self._rows(run, [name, "_step"])
+        pairs = [(number(row.get("_step")), number(_within(row, name))) for row in rows]
+        found = np.array([pair for pair in pairs if None not in pair], np.float64).reshape(-1, 2)
+        if not len(found):
+            raise RunError(
+                f"W&B counts {count} values of {name!r} in run {run.id}, but its client returned none. "
+                "Fix: pip install --upgrade wandb (versions 0.27.1 and 0.27.2 do this), then import again"
+            )
+        short = f"W&B counts {count} values of {name!r}, {len(found)} came"
+        return Logged(found[:, 0].copy(), found[:, 1].copy(), (short,) if len(found) < count else ())
+
+    def _rows(self, run: Any, keys: Sequence[str]) -> Sequence[Mapping[str, Any]]:
+        return _ask(self._path, lambda: [*run.scan_history(keys=[*keys], page_size=_PAGE)])
 
 
 def _listed(run: Any) -> Listed:
-    keys = (getattr(run, "history_keys", None) or run.attrs.get("historyKeys") or {}).get("keys") or {}
-    version = f"{run.attrs.get('historyLineCount')} {run.attrs.get('heartbeatAt')} {run.state}"
+    changes = (getattr(run, name, None) for name in ("history_line_count", "heartbeat_at", "state"))
     config = flat({name: value for name, value in run.config.items() if not name.startswith("_")})
-    names = tuple(name for name in keys if not name.startswith("_"))
-    return Listed(run.id, run.name or run.id, version, names, config, run.state, run.project)
+    version = " ".join(map(str, changes))
+    return Listed(run.id, run.name or run.id, version, tuple(_counts(run)), config, run.state, run.project)
+
+
+def _counts(run: Any) -> dict[str, int]:
+    """How many numbers W&B counts under each name; what never was one (images, text) is left out."""
+    keys = (getattr(run, "history_keys", None) or {}).get("keys") or {}
+    found: dict[str, int] = {}
+    for name, told in keys.items():
+        types = told.get("typeCounts") if isinstance(told, Mapping) else None
+        numbers = sum(entry.get("count", 0) for entry in types if entry.get("type") == "number") if types else 0
+        if not name.startswith("_") and (numbers or not types):
+            found[name] = numbers
+    return found
 
 
 def _within(row: Mapping[str, Any], name: str) -> Any:
@@ -100,12 +115,6 @@ def _within(row: Mapping[str, Any], name: str) -> Any:
             return None
         value = value[part]
     return value
-
-
-def _asked_each(address: str, rows: Any) -> Iterator[Mapping[str, Any]]:
-    rows = iter(rows)
-    while (row := _ask(address, lambda: next(rows, None))) is not None:
-        yield row
 
 
 def _ask(address: str, question: Callable[[], T]) -> T:
