@@ -1,8 +1,8 @@
 """What each method's place in the table cost: runs and seconds of tuning, of learning, of the final runs, all told.
 
 Comes in: a plan and its results. Goes out: a `Cost` for each method. A method that learns from runs is charged for
-every one of them, as if nobody else had used them. Seconds are those of one core; a run's own clock, so waiting in a queue
-does not count. The first run of a kind in a process includes compiling, hence medians for the time of an epoch.
+every one of them, as if nobody else had used them. Seconds are those of one core, by a run's own clock: waiting in a
+queue does not count. The first run of a kind in a process includes compiling, hence the median of an epoch's time.
 """
 
 import dataclasses

@@ -34,6 +34,11 @@ class Row:
     cost: Cost
 
     @property
+    def set_to(self) -> str:
+        """The setting in words: a value, or how many runs it learned from."""
+        return self.setting if self.entrant.learns == "nothing" else self.setting.partition("-runs")[0] + " runs"
+
+    @property
     def complete(self) -> bool:
         """Whether every final run was made."""
         return self.finals.count == self.planned

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "lodestar.cli.imports",
+    "lodestar.cli.sweep",
     "lodestar.cli.runs",
     "lodestar.cli.doctor",
     "lodestar.cli.fit",
     "lodestar.cli.forecast",
     "lodestar.cli.evaluate",
     "lodestar.cli.explain",
+    "lodestar.cli.bench",
 )
 
 

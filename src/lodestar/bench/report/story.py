@@ -1,0 +1,87 @@
+"""All that a report tells, as plain data: read from a bench's home once, before anything is worded or drawn.
+
+Comes in: a home. Goes out: a `Story`: the table, each final run, the rates of a few seeds of Lodestar beside those of
+the best plain schedule, the diary. The only part of the report that reads files.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lodestar.bench.diary import Entry, entries
+from lodestar.bench.home import Facts, Home
+from lodestar.bench.plan import Plan, records_of
+from lodestar.bench.results import Record, Results
+from lodestar.bench.table import Table, table
+from lodestar.sweep.shapes import SHAPES
+
+SHOWN_SEEDS = 5
+OURS = ("lodestar", "lodestar-paper")
+
+
+@dataclasses.dataclass(frozen=True)
+class Rates:
+    """The learning rate of one run."""
+
+    method: str
+    seed: int
+    steps: NDArray[np.int64]
+    rates: NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Story:
+    """Everything a report needs."""
+
+    facts: Facts
+    plan: Plan
+    results: Results
+    table: Table
+    finals: dict[str, list[Record]]
+    rates: tuple[Rates, ...]
+    diary: tuple[Entry, ...]
+
+    @property
+    def runs_made(self) -> int:
+        """Training runs in the table, learnings not counted."""
+        return sum(record.stage != "learn" for record in self.results.records.values())
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to be made."""
+        return self.plan.left(self.results) == (0, 0)
+
+
+def story(home: Home) -> Story:
+    """Read a home."""
+    facts = home.facts()
+    plan, results = facts.plan, home.results(facts)
+    found = table(plan, results)
+    finals = {entrant.name: records_of(plan.finals(entrant, results), results) for entrant in plan.entrants}
+    shown = [name for name in (_ours(found), _best_plain(found)) if name]
+    return Story(facts, plan, results, found, finals, _rates(home, finals, shown), tuple(entries(home.path / "diary")))
+
+
+def _ours(found: Table) -> str | None:
+    there = [row.entrant.name for row in found.rows if row.finals.count]
+    return next((name for name in OURS if name in there), None)
+
+
+def _best_plain(found: Table) -> str | None:
+    return next((row.entrant.name for row in found.rows if row.entrant.name in SHAPES and row.finals.count), None)
+
+
+def _rates(home: Home, finals: dict[str, list[Record]], shown: Sequence[str]) -> tuple[Rates, ...]:
+    wanted = {
+        record.name: record
+        for method in shown
+        for record in sorted(finals[method], key=lambda record: record.seed)[:SHOWN_SEEDS]
+    }
+    if not wanted:
+        return ()
+    return tuple(
+        Rates(wanted[run.name].method, wanted[run.name].seed, run.lr.steps, run.lr.values)
+        for run in home.runs.read(wanted)
+    )

@@ -1,0 +1,106 @@
+"""What a worker does for the bench: one training run, or one learning, as a trial of the sweep's runner.
+
+Comes in: a trial's settings (task, scale, method, value, stage, paths) and its seed. Goes out: reports of the curves, and
+facts: test metric at the best validation, seconds, epochs. Problems and methods are kept in the process, so that each
+compiles once in a worker. Which trials there are, and what becomes of the runs, is not known here.
+"""
+
+import json
+import math
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lodestar._errors import BenchError
+from lodestar.bench import methods, tasks
+from lodestar.bench.method import AbstractMethod
+from lodestar.bench.methods.schedule import ScheduleMethod
+from lodestar.bench.problem import AbstractProblem
+from lodestar.bench.results import LEARN, SWEEP
+from lodestar.bench.train import train as make_run
+from lodestar.runs import Run, RunStore, Scalar, Status
+from lodestar.sweep import Report, Schedule
+
+FUNCTION = "lodestar.bench.work:train"
+
+
+def train(
+    *, schedule: Schedule | None = None, seed: int, report: Report, settings: Mapping[str, Scalar]
+) -> dict[str, Scalar]:
+    """The function that the sweep's runner calls."""
+    problem = tasks.problem(str(settings["task"]), str(settings["scale"]))
+    if settings["stage"] == LEARN:
+        return _learn(problem, methods.method(str(settings["method"])), seed, report, settings)
+    method = _quasi_random(schedule) if settings["stage"] == SWEEP else methods.method(str(settings["method"]))
+    return _run(problem, method, seed, report, settings)
+
+
+def _run(
+    problem: AbstractProblem, method: AbstractMethod, seed: int, report: Report, settings: Mapping[str, Scalar]
+) -> dict[str, Scalar]:
+    began = time.perf_counter()
+    value = float(settings.get("value", math.nan))
+    knowledge = Path(str(settings["knowledge"])) if "knowledge" in settings else None
+    outcome = make_run(problem, method, value, seed=seed, knowledge=knowledge, report=_Live(report))
+    _report_curves(outcome.run, report)
+    found: dict[str, Scalar] = {
+        **outcome.run.facts.extra,
+        "epochs": outcome.run.last_step / problem.steps_per_epoch,
+        "seconds": time.perf_counter() - began,
+    }
+    if len(outcome.run.metric) and outcome.status is Status.FINISHED:
+        found["first_metric"] = float(outcome.run.metric.values[0])
+    return found
+
+
+class _Live:
+    """Passes on the metrics of a run under way, for the display. Its loss comes at the end, averaged into points."""
+
+    def __init__(self, report: Report):
+        self._report = report
+
+    def __call__(
+        self, step: int, *, loss: float | None = None, metric: float | None = None, lr: float | None = None
+    ) -> None:
+        del loss
+        if metric is not None:
+            self._report(step, metric=metric, lr=lr)
+
+
+def _report_curves(run: Run, report: Report) -> None:
+    """Loss and rate as the run logged them."""
+    rates = dict(zip(run.lr.steps.tolist(), run.lr.values.tolist(), strict=True))
+    losses = dict(zip(run.loss.steps.tolist(), run.loss.values.tolist(), strict=True))
+    for step in sorted({*rates, *losses}):
+        report(step, loss=losses.get(step), lr=rates.get(step))
+
+
+def _learn(
+    problem: AbstractProblem, method: AbstractMethod, seed: int, report: Report, settings: Mapping[str, Scalar]
+) -> dict[str, Scalar]:
+    """Let a method learn; the file it leaves is what its final runs are made with."""
+    path = Path(str(settings["knowledge"]))
+    runs = None
+    if "sources" in settings:
+        runs = RunStore.open(str(settings["store"])).read(json.loads(Path(str(settings["sources"])).read_text()))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    began = time.perf_counter()
+    found = method.learn(problem, path, seed=seed, runs=runs, allowed_runs=int(settings["allowed_runs"]))
+    if not path.exists():
+        raise BenchError(f"method {method.name!r} left no file at {path}. Fix: let learn() write what it learned there")
+    report(1, loss=float(found.get("held_out_error", 0.0)))  # a trial has a loss; only Lodestar's learning has one
+    return {**_plain(found), "seconds": time.perf_counter() - began}
+
+
+def _quasi_random(schedule: Schedule | None) -> AbstractMethod:
+    if schedule is None:
+        raise BenchError("a quasi-random run needs a schedule, and the trial has none")
+    return ScheduleMethod("sobol", "quasi-random schedule", "ours", lambda peak, steps: schedule)
+
+
+def _plain(found: Mapping[str, Any]) -> dict[str, Scalar]:
+    """NumPy's scalars as Python's own."""
+    return {key: value.item() if isinstance(value, np.generic) else value for key, value in found.items()}
