@@ -15,6 +15,7 @@ SHOWN = {
     "JAX and Optax": "optax_loop.py",
     "Keras 3": "keras_fit.py",
     "Plain loop": "plain_loop.py",
+    "A function to sweep": "sweep_job.py",
 }
 START, END = "<!-- examples -->", "<!-- end of examples -->"
 

@@ -41,8 +41,8 @@ def held(folder: Path) -> Iterator[None]:
         if not _taken(file):
             file.seek(0)
             raise SweepError(
-                f"another sweep writes into this store now ({file.read().strip() or 'its lock is held'}). Fix: wait for "
-                "it, or choose another --out"
+                f"another sweep writes into this store now ({file.read().strip() or 'its lock is held'}). Fix: wait "
+                "for it, or choose another --out"
             )
         file.truncate(0)
         file.write(f"process {os.getpid()} on {socket.gethostname()}")
@@ -70,7 +70,7 @@ class Journal:
     def others(self) -> list[dict[str, Any]]:
         """The identities of other sweeps into the same store."""
         found = (path for path in sorted(self.path.parent.glob("sweep-*.jsonl")) if path != self.path)
-        return [header["identity"] for header in map(_header, found) if header is not None]
+        return [_header(path)["identity"] for path in found]
 
     def check_alone(self) -> None:
         """Refuse to mix: another sweep's runs are in this store."""
@@ -124,16 +124,16 @@ class Journal:
             self._file.close()
 
 
-def _header(path: Path) -> dict[str, Any] | None:
-    """A journal's first line; None if there is none yet."""
+def _header(path: Path) -> dict[str, Any]:
+    """A journal's first line."""
     with path.open("rb") as file:
         first = file.readline()
     try:
         header = json.loads(first)
-        version = header["version"] if header["format"] == FORMAT else None
+        version = int(header["version"]) if header["format"] == FORMAT else 0
     except (ValueError, KeyError, TypeError):
-        version = None
-    if version is None:
+        header, version = {}, 0
+    if version < 1 or "identity" not in header:
         raise SweepError(
             f"{path} is no journal of a sweep, or is damaged. Fix: move it away; the runs are in the store"
         )

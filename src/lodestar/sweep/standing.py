@@ -42,6 +42,11 @@ class Standing:
         return self.finished + self.diverged + self.cut_short + len(self.failed)
 
     @property
+    def seconds(self) -> float:
+        """Since this call began."""
+        return time.monotonic() - self.began
+
+    @property
     def left(self) -> int:
         """Trials still to end."""
         return self.total - self.before - self.ended

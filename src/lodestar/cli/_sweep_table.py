@@ -1,0 +1,123 @@
+"""What `lodestar sweep` shows while it runs: a live table on a terminal, a line now and then in a log file.
+
+Comes in: the sweep's standing. Goes out: text on stderr. Only draws; what is shown is counted in `sweep/standing.py`.
+"""
+
+import time
+from typing import TYPE_CHECKING
+
+from lodestar.cli import _screen
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from lodestar.sweep import Event, Standing, Trial
+
+MOST_ROWS = 12
+LINE_SECONDS = 15.0
+BARS = "▁▂▃▄▅▆▇█"
+
+
+class SweepTable:
+    """Draws a sweep's standing. Use as a context manager; `start` and `event` fit the sweep's callbacks."""
+
+    def __init__(self, *, quiet: bool):
+        from rich.live import Live
+
+        console = _screen.err()
+        self._standing: Standing | None = None
+        self._plain = not quiet and not console.is_terminal
+        self._quiet = quiet
+        self._told = 0.0
+        self._console = console
+        self._live = Live(
+            get_renderable=self._draw, console=console, refresh_per_second=2, transient=True, redirect_stdout=False
+        )
+
+    def __enter__(self) -> "SweepTable":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live.is_started:
+            self._live.stop()
+
+    def start(self, standing: "Standing") -> None:
+        """The sweep begins."""
+        self._standing = standing
+        self._told = time.monotonic()
+        if self._quiet:
+            return
+        if standing.before:
+            self._line(f"Going on: {standing.before} of {standing.total} trials ended before, {standing.left} to go.")
+        if self._console.is_terminal and standing.left:
+            self._live.start()
+
+    def event(self, event: "Event", standing: "Standing") -> None:
+        """Something happened: failures are told at once, on a line of their own."""
+        from lodestar.sweep import Failed
+
+        if self._quiet:
+            return
+        if isinstance(event, Failed):
+            self._line(f"Failed: {event.trial.name}: {event.reason}", "red")
+        if self._plain and time.monotonic() - self._told >= LINE_SECONDS:
+            self._told = time.monotonic()
+            self._line(summary_line(standing))
+
+    def _line(self, text: str, style: str = "dim") -> None:
+        self._console.print(_screen.safe(text, style, limit=600), soft_wrap=True)
+
+    def _draw(self) -> "RenderableType":
+        from rich.console import Group
+
+        if self._standing is None:
+            return _screen.safe("starting", "dim")
+        rows = list(self._standing.running.values())
+        found = _screen.table("running", "where", ">step", ">loss", ">metric", ">time")
+        for row in rows[:MOST_ROWS]:
+            found.add_row(
+                _screen.safe(row.name, limit=40),
+                _screen.safe(row.where, "dim", limit=24),
+                f"{row.step}/{row.total_steps}",
+                _screen.number(row.loss),
+                _screen.number(row.metric),
+                duration(time.monotonic() - row.began),
+            )
+        if len(rows) > MOST_ROWS:
+            found.add_row(f"and {len(rows) - MOST_ROWS} more", "", "", "", "", "")
+        if not rows:
+            found.add_row(_screen.safe("workers are starting", "dim"), "", "", "", "", "")
+        return Group(found, _screen.safe(summary_line(self._standing), "bold"))
+
+
+def summary_line(standing: "Standing") -> str:
+    """The sweep in one line."""
+    parts = [f"{standing.before + standing.ended} of {standing.total} ended"]
+    parts += [f"{len(standing.running)} running"]
+    counted = (("diverged", standing.diverged), ("cut short", standing.cut_short), ("failed", len(standing.failed)))
+    parts += [f"{count} {what}" for what, count in counted if count]
+    if standing.best is not None:
+        parts.append(f"best {standing.best[1]:.4g} ({_screen.safe(standing.best[0], limit=32).plain})")
+    left = standing.seconds_left()
+    if left is not None and standing.left:
+        parts.append(f"about {duration(left)} left")
+    return ", ".join(parts)
+
+
+def duration(seconds: float) -> str:
+    """A time span for people."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def spark(trial: "Trial", width: int = 32) -> str:
+    """A schedule drawn in one line, from its lowest to its own highest rate."""
+    if trial.schedule is None:
+        return "(sets its own)"
+    rates, peak = trial.schedule.rates, trial.schedule.peak
+    picked = [rates[min(int((i + 0.5) * len(rates) / width), len(rates) - 1)] for i in range(width)]
+    return "".join(BARS[min(int(8 * rate / peak), 7)] if peak > 0 else BARS[0] for rate in picked)

@@ -1,0 +1,192 @@
+"""`lodestar sweep`: many runs of your own training function into a store; stop it at any moment and go on later.
+
+Comes in: the name of a function (or a shell command), a space of schedules. Goes out: a store of runs. Only parses and
+prints: what happens is in `lodestar/sweep`.
+"""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lodestar.cli import _screen
+
+if TYPE_CHECKING:
+    from lodestar.sweep import SweepResult, Trial
+
+SHOWN_FAILURES = 3
+
+
+def register(app: typer.Typer) -> None:
+    """Join the app."""
+    app.command("sweep")(sweep_command)
+
+
+def sweep_command(
+    function: Annotated[
+        str | None, typer.Argument(help="Your training function: module:name or path/to/file.py:name.")
+    ] = None,
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="STORE", help="The store to write to; made if missing.")
+    ] = "",
+    command: Annotated[
+        str | None, typer.Option(metavar="LINE", help="A shell command instead of a function; see below.")
+    ] = None,
+    space: Annotated[
+        str, typer.Option(metavar="sobol|paper|FILE", help="Which schedules: quasi-random, the paper's grid, a file.")
+    ] = "sobol",
+    runs: Annotated[
+        int | None, typer.Option(min=1, help="How many runs; default 100, or all that a file lists.")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Updates in a run; default: that of the function's total_steps.")
+    ] = None,
+    peak: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="LOW HIGH", help="Lowest and highest peak rate; default 1e-4 0.1.", show_default=False),
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Seeds for each schedule of a grid or a list.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the sweep: the same seed gives the same trials.")] = 0,
+    metric: Annotated[str, typer.Option(metavar="NAME", help="What your metric is called.")] = "metric",
+    direction: Annotated[str, typer.Option(metavar="max|min", help="Which metric is better.")] = "max",
+    task: Annotated[str | None, typer.Option(metavar="NAME", help="The task's name, kept with each run.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="Trials at once; default: one for each core.")
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads (and cores) for each trial.")] = 1,
+    on: Annotated[str, typer.Option(metavar="local|ray|ray://HOST:PORT", help="Where trials run.")] = "local",
+    cpus: Annotated[float | None, typer.Option(min=0, help="CPUs for each trial, on Ray.")] = None,
+    gpus: Annotated[float | None, typer.Option(min=0, help="GPUs for each trial, on Ray.")] = None,
+    log_to: Annotated[
+        str | None,
+        typer.Option("--log-to", metavar="TRACKER", help="Also log runs to mlflow:..., wandb:... or tensorboard:..."),
+    ] = None,
+    keep_diverged: Annotated[
+        bool, typer.Option("--no-cut", help="Let trials run on whose loss is lost.", show_default=False)
+    ] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed trials again.")] = False,
+    add: Annotated[bool, typer.Option("--add", help="Put this sweep into a store that holds another one.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the trials and their schedules, and stop.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Run your training function many times, each with another schedule, into a store of runs.
+
+    The function is called with keywords, and takes those it has parameters for: schedule (schedule(step) is the
+    learning rate of an update, counted from 1), seed, total_steps, report. It calls report(step, loss=..., metric=...)
+    as it goes. It may return a mapping of plain values, which are kept with the run.
+
+    Stopped or killed at any moment, the same command goes on: only unfinished trials run again. Trials whose loss is
+    lost are cut early and kept as diverged. What trials print is in STORE.trials.
+
+    A shell command finds its schedule in the file {schedule} (JSON; {schedule_csv} for CSV), and {seed},
+    {total_steps}; it appends lines such as {"step": 10, "loss": 0.7, "metric": 0.8} to the file {report}. The same
+    stand in LODESTAR_SCHEDULE, LODESTAR_SEED, and so on.
+
+    \b
+    Examples:
+      lodestar sweep my_module:train --steps 2000 --out runs
+      lodestar sweep my_module:train --steps 2000 --out runs --space paper --peak 1e-4 1e-2
+      lodestar sweep train.py:main --out runs --space space.toml --dry-run
+      lodestar sweep --command "python train.py --rates {schedule_csv} --log {report}" --steps 500 --out runs
+      lodestar sweep my_module:train --steps 2000 --out s3://bucket/runs --on ray://head:10001 --gpus 1
+    """
+    from lodestar.cli._sweep_table import SweepTable
+    from lodestar.sweep.call import identity, make_job, make_place, make_space, make_trials
+    from lodestar.sweep.journal import folder_beside
+    from lodestar.sweep.sweep import run_trials
+
+    if not out and not dry_run:
+        raise typer.BadParameter("name the store to write to", param_hint="--out")
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        job = make_job(
+            function, command, metric_name=metric, direction=direction, task=task, cut_diverged=not keep_diverged
+        )
+        found = make_space(space, steps, seed=seed, peak=peak, seeds=seeds)
+        trials = make_trials(job, found, runs, steps, seed=seed)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    if dry_run:
+        _show_trials(trials, as_json=as_json)
+        return
+    with SweepTable(quiet=as_json) as table:
+        try:
+            result = run_trials(
+                job,
+                trials,
+                out,
+                make_place(on, jobs=jobs, threads=threads, logs=folder_beside(out), cpus=cpus, gpus=gpus),
+                identity=identity(job, found, trials, seed=seed),
+                retry_failed=retry_failed,
+                add=add,
+                log_to=log_to,
+                on_start=table.start,
+                on_event=table.event,
+            )
+        except KeyboardInterrupt:
+            table.__exit__()
+            _screen.warn("Stopped. The same command goes on from here.")
+            raise typer.Exit(130) from None
+    if as_json:
+        _screen.show_json(result.as_dict())
+    else:
+        _show_result(result, metric, out)
+    if result.failed or result.failed_before:
+        raise typer.Exit(1)
+
+
+def _show_trials(trials: "list[Trial]", *, as_json: bool) -> None:
+    from lodestar.cli._sweep_table import spark
+
+    if as_json:
+        told = [
+            {
+                "name": trial.name,
+                "seed": trial.seed,
+                "total_steps": trial.total_steps,
+                "schedule": trial.schedule and trial.schedule.name,
+                "peak_lr": trial.schedule and trial.schedule.peak,
+                "settings": dict(trial.settings),
+            }
+            for trial in trials
+        ]
+        _screen.show_json({"trials": told})
+        return
+    found = _screen.table("trial", ">peak lr", ">seed", ">steps", "schedule", title=f"{len(trials)} trials")
+    for trial in trials:
+        peak = None if trial.schedule is None else trial.schedule.peak
+        found.add_row(
+            _screen.safe(trial.name, limit=40),
+            _screen.number(peak),
+            str(trial.seed),
+            str(trial.total_steps),
+            spark(trial),
+        )
+    _screen.out().print(found)
+
+
+def _show_result(result: "SweepResult", metric: str, out: str) -> None:
+    from lodestar.cli._sweep_table import duration
+
+    console = _screen.out()
+    for failure in result.failed[:SHOWN_FAILURES]:
+        console.print(_screen.safe(f"Failed: {failure.trial.name}: {failure.reason}", "red", limit=600))
+        if failure.detail:
+            lines = failure.detail.strip().splitlines()[-8:]
+            console.print(_screen.safe("\n".join(f"    {line}" for line in lines), "dim"))
+    if len(result.failed) > SHOWN_FAILURES:
+        console.print(_screen.safe(f"... and {len(result.failed) - SHOWN_FAILURES} more failed", "red"))
+    made = f"{result.finished} finished, {result.diverged} diverged, {result.cut_short} cut short"
+    made += f", {len(result.failed)} failed"
+    before = f"; {result.before} were there before" if result.before else ""
+    console.print(_screen.safe(f"{result.trials} trials in {duration(result.seconds)}: {made}{before}.", "bold"))
+    if result.failed_before:
+        console.print(_screen.safe(f"{result.failed_before} failed in an earlier call. Next: --retry-failed", "yellow"))
+    if result.best is not None:
+        console.print(_screen.safe(f"Best {metric}: {result.best[1]:.4g} ({result.best[0]})"))
+    if result.failed:
+        console.print(_screen.safe(f"What trials printed: {out}.trials. Next: mend the cause, then --retry-failed"))
+    if result.finished + result.before:
+        console.print(_screen.safe(f"Next: lodestar doctor {out}"))

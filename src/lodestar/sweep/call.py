@@ -1,0 +1,150 @@
+"""`run_sweep`: a whole sweep of your own training function in one call; what `lodestar sweep` does.
+
+Comes in: a function or a command, a space, a store. Goes out: a `SweepResult`. Everything here turns words into the
+objects that `sweep.py` works with.
+"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from lodestar._errors import SweepError
+from lodestar.runs import Direction, RunStore
+from lodestar.sweep import function as functions
+from lodestar.sweep.journal import folder_beside
+from lodestar.sweep.local import LocalPlace
+from lodestar.sweep.place import AbstractPlace, Job
+from lodestar.sweep.space_file import read_space
+from lodestar.sweep.spaces import DEFAULT_PEAK, AbstractSpace, Listed, QuasiRandom, Range, paper_grid
+from lodestar.sweep.sweep import OnEvent, OnStart, SweepResult, run_trials
+from lodestar.sweep.trial import Trial
+
+Space = str | Path | AbstractSpace | Sequence[Trial]
+
+
+def run_sweep(
+    function: str | Callable[..., Any] | None = None,
+    *,
+    out: str | Path | RunStore,
+    seed: int,
+    command: str | None = None,
+    space: Space = "sobol",
+    runs: int | None = None,
+    total_steps: int | None = None,
+    peak: tuple[float, float] | None = None,
+    seeds: int | None = None,
+    place: str | AbstractPlace | None = None,
+    jobs: int | None = None,
+    threads: int = 1,
+    metric_name: str = "metric",
+    direction: str = "max",
+    task: str | None = None,
+    cut_diverged: bool = True,
+    retry_failed: bool = False,
+    add: bool = False,
+    log_to: str | None = None,
+    on_start: OnStart | None = None,
+    on_event: OnEvent | None = None,
+) -> SweepResult:
+    """Sweep `function` (the function, "module:name" or "file.py:name") or a shell `command`; runs go into `out`.
+
+    `space` is "sobol" (quasi-random), "paper" (the grid), a TOML or CSV file, or trials of your own; `runs` how many of
+    it (default 100, or all a file holds); `peak` the lowest and highest peak rate. `place` is None (this machine),
+    "ray", a "ray://" address, or a place. Called again after a kill, only what is missing is made.
+    """
+    job = make_job(
+        function, command, metric_name=metric_name, direction=direction, task=task, cut_diverged=cut_diverged
+    )
+    found = make_space(space, total_steps, seed=seed, peak=peak, seeds=seeds)
+    trials = make_trials(job, found, runs, total_steps, seed=seed)
+    folder = folder_beside(out.address if isinstance(out, RunStore) else out)
+    return run_trials(
+        job,
+        trials,
+        out,
+        make_place(place, jobs=jobs, threads=threads, logs=folder),
+        identity=identity(job, found, trials, seed=seed),
+        retry_failed=retry_failed,
+        add=add,
+        log_to=log_to,
+        on_start=on_start,
+        on_event=on_event,
+    )
+
+
+def make_job(function: str | Callable[..., Any] | None, command: str | None, **facts: Any) -> Job:
+    """The job, if it names one function or one command."""
+    if (function is None) == (command is None):
+        raise SweepError("a sweep needs a function or a command, one of them. Fix: module:name, or --command '...'")
+    if facts.get("direction", "max") not in list(Direction):
+        raise ValueError(f"direction must be max or min, got {facts['direction']!r}")
+    name = function if isinstance(function, str) or function is None else functions.name_of(function)
+    return Job(function=name, command=command, **facts)
+
+
+def make_space(
+    space: Space,
+    total_steps: int | None,
+    *,
+    seed: int,
+    peak: tuple[float, float] | None = None,
+    seeds: int | None = None,
+) -> AbstractSpace:
+    """The space that is meant."""
+    if isinstance(space, AbstractSpace):
+        return space
+    if not isinstance(space, str | Path):
+        return Listed(list(space), seeds or 1)
+    if str(space) == "sobol":
+        low, high = peak or DEFAULT_PEAK
+        return QuasiRandom(peak=Range(low, high, log=True))
+    if str(space) == "paper":
+        return paper_grid(peak or DEFAULT_PEAK, *([] if seeds is None else [seeds]))
+    if peak is not None:
+        raise SweepError("--peak goes with the spaces sobol and paper; a file says its own. Fix: leave one out")
+    return read_space(Path(space), total_steps, seed=seed, seeds=seeds)
+
+
+def make_trials(job: Job, space: AbstractSpace, runs: int | None, total_steps: int | None, *, seed: int) -> list[Trial]:
+    """The space's first trials; the length is the caller's, or the function's own default."""
+    if runs is not None and runs < 1:
+        raise ValueError(f"runs must be at least 1, got {runs}")
+    if total_steps is not None and total_steps < 1:
+        raise ValueError(f"total_steps must be at least 1, got {total_steps}")
+    if total_steps is None and not isinstance(space, Listed):
+        if job.function is None:
+            raise SweepError("how many updates has a run of this command? Fix: --steps N (total_steps=N)")
+        total_steps = functions.planned_steps(job.function)
+    return space.trials(runs, total_steps or 0, seed=seed)
+
+
+def make_place(
+    on: str | AbstractPlace | None,
+    *,
+    jobs: int | None = None,
+    threads: int = 1,
+    logs: Path | None = None,
+    cpus: float | None = None,
+    gpus: float | None = None,
+) -> AbstractPlace:
+    """Where trials run: None or "local"; "ray" (a cluster that is up, else one on this machine); a "ray://" address."""
+    if isinstance(on, AbstractPlace):
+        return on
+    if on in (None, "local"):
+        if gpus:
+            raise SweepError("--gpus is for --on ray. Fix: here, set CUDA_VISIBLE_DEVICES, and --jobs to what fits")
+        return LocalPlace(jobs, threads, logs=logs)
+    if on != "ray" and not on.startswith("ray://"):
+        raise SweepError(f"there is no place {on!r} to run on. Fix: local, ray, or ray://HOST:10001")
+    from lodestar.sweep.ray_place import RayPlace
+
+    address = None if on == "ray" else on
+    return RayPlace(address=address, cpus_per_trial=cpus or threads, gpus_per_trial=gpus or 0)
+
+
+def identity(job: Job, space: AbstractSpace, trials: Sequence[Trial], *, seed: int) -> dict[str, Any]:
+    """What tells this sweep from another: not how many runs, so that more can be asked for later."""
+    steps = None if isinstance(space, Listed) or not trials else trials[0].total_steps
+    job_said = {k: v for k, v in dataclasses.asdict(job).items() if v is not None and k != "cut_diverged"}
+    return {**job_said, "space": dict(space.identity()), "seed": seed, "total_steps": steps}

@@ -1,0 +1,180 @@
+"""The sweep itself: trials to a place, runs into the store, so that a kill at any moment loses nothing but what ran.
+
+Comes in: a job, trials, a store, a place. Goes out: runs in the store, and a `SweepResult`. A trial is done when its
+run is in the store, and failed when the journal says so; the same call again makes only what is neither. Knows no
+terminal: `on_start` and `on_event` show what happens.
+"""
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lodestar._errors import SweepError
+from lodestar.runs import Run, RunStore
+from lodestar.runs.summary import RunSummary
+from lodestar.sweep.journal import Journal, Past, folder_beside, held
+from lodestar.sweep.keeper import Keeper
+from lodestar.sweep.local import LocalPlace
+from lodestar.sweep.local_worker import WORKER_MARK
+from lodestar.sweep.place import AbstractPlace, Done, Event, Failed, Job
+from lodestar.sweep.standing import Standing
+from lodestar.sweep.trial import Trial
+
+OnEvent = Callable[[Event, Standing], None]
+OnStart = Callable[[Standing], None]
+MERGE_FROM = 20  # runs stored one by one, after which the store's many small files are made few
+
+
+@dataclasses.dataclass(frozen=True)
+class SweepResult:
+    """What a sweep left: counts of this call's trials, those done or failed `before`, and the best of all."""
+
+    store: str
+    trials: int
+    before: int
+    failed_before: int
+    finished: int
+    diverged: int
+    cut_short: int
+    failed: tuple[Failed, ...]
+    best: tuple[str, float] | None
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        told = [{"trial": f.trial.name, "reason": f.reason, "detail": f.detail} for f in self.failed]
+        best = None if self.best is None else {"run": self.best[0], "metric": self.best[1]}
+        return {**vars(self), "failed": told, "best": best}
+
+
+def run_trials(
+    job: Job,
+    trials: Sequence[Trial],
+    store: RunStore | str | Path,
+    place: AbstractPlace | None = None,
+    *,
+    identity: Mapping[str, Any] | None = None,
+    retry_failed: bool = False,
+    add: bool = True,
+    log_to: str | None = None,
+    on_start: OnStart | None = None,
+    on_event: OnEvent | None = None,
+) -> SweepResult:
+    """Make every trial whose run is not in the store yet, and did not fail before.
+
+    `identity` tells this sweep from others into the same store (default: the job); with `add` they may share it.
+    `retry_failed` runs failed ones again. `log_to` names a tracker that gets every run as well: "mlflow:...".
+    """
+    if os.environ.get(WORKER_MARK):
+        raise SweepError(
+            "a sweep was started inside a sweep's own worker, which imports your file to find the function. Fix: call "
+            'it under: if __name__ == "__main__":'
+        )
+    _check_names(trials)
+    kept = store if isinstance(store, RunStore) else RunStore(store)
+    folder = folder_beside(kept.address)
+    with held(folder), contextlib.ExitStack() as stack:
+        journal = Journal(folder, identity or dataclasses.asdict(job))
+        if not add:
+            journal.check_alone()
+        listed = _listed(kept, trials)
+        past = journal.open()
+        stack.callback(journal.close)
+        skipped = {} if retry_failed else {n: why for n, why in past.failed.items() if n not in listed}
+        left = [trial for trial in trials if trial.name not in listed and trial.name not in skipped]
+        place = place or LocalPlace(logs=folder)
+        standing = _standing(trials, left, listed, past, place)
+        if on_start is not None:
+            on_start(standing)
+        if left:
+            _carry(job, left, place, Keeper(kept, _writer(log_to, stack)), journal, standing, on_event)
+        if standing.ended >= MERGE_FROM:
+            kept.compact()
+    failed_before = sum(trial.name in skipped for trial in trials)
+    return _result(kept, len(trials), standing, failed_before)
+
+
+def _carry(
+    job: Job,
+    left: Sequence[Trial],
+    place: AbstractPlace,
+    keeper: Keeper,
+    journal: Journal,
+    standing: Standing,
+    on_event: OnEvent | None,
+) -> None:
+    """Until all have ended; whatever happens, runs handed over are stored before this returns."""
+    try:
+        with contextlib.closing(place.run(job, left)) as events:  # pyright: ignore[reportArgumentType]
+            for event in events:
+                if isinstance(event, Done):
+                    keeper.keep(event.run)
+                if isinstance(event, Done | Failed):
+                    journal.add(event)
+                keeper.check()
+                standing.take(event)
+                if on_event is not None:
+                    on_event(event, standing)
+    finally:
+        keeper.close()
+
+
+def _listed(store: RunStore, trials: Sequence[Trial]) -> dict[str, RunSummary]:
+    """The trials that are in the store already; an error if a run of that name is another one."""
+    there = {row.name: row for row in store.list()} if store.exists() else {}
+    found = {trial.name: there[trial.name] for trial in trials if trial.name in there}
+    for trial in trials:
+        if trial.name in found and found[trial.name].facts.extra.get("trial") != trial.digest:
+            raise SweepError(
+                f"the store holds another run called {trial.name!r} (other schedule, seed, length or settings than "
+                "this sweep's). Fix: choose another --out, or remove it: lodestar runs STORE --remove NAME"
+            )
+    return found
+
+
+def _standing(
+    trials: Sequence[Trial], left: Sequence[Trial], listed: Mapping[str, RunSummary], past: Past, place: AbstractPlace
+) -> Standing:
+    standing = Standing(len(trials), before=len(trials) - len(left), slots=place.slots, seconds=past.seconds)
+    for row in listed.values():
+        if row.status == "finished":
+            standing.see(row.name, row.final_metric, row.direction)
+    return standing
+
+
+def _result(store: RunStore, trials: int, standing: Standing, failed_before: int) -> SweepResult:
+    return SweepResult(
+        store=store.address,
+        trials=trials,
+        before=standing.before - failed_before,
+        failed_before=failed_before,
+        finished=standing.finished,
+        diverged=standing.diverged,
+        cut_short=standing.cut_short,
+        failed=tuple(standing.failed),
+        best=standing.best,
+        seconds=standing.seconds,
+    )
+
+
+def _writer(log_to: str | None, stack: contextlib.ExitStack) -> Callable[[Run], None] | None:
+    """Where runs are logged besides the store."""
+    if log_to is None:
+        return None
+    from lodestar.writers import open_writer, write_run
+
+    writer = open_writer(log_to)
+    return lambda run: write_run(run, writer)
+
+
+def _check_names(trials: Sequence[Trial]) -> None:
+    seen: set[str] = set()
+    for trial in trials:
+        if trial.name in seen:
+            raise ValueError(f"trials must have names of their own, but two are called {trial.name!r}. Fix: rename one")
+        if trial.total_steps < 1:
+            raise ValueError(f"trial {trial.name!r}: total_steps must be at least 1, got {trial.total_steps}")
+        seen.add(trial.name)
