@@ -19,7 +19,7 @@ from lodestar.bench.problem import AbstractProblem
 from lodestar.bench.quasi_random import schedules
 from lodestar.bench.results import LEARN, SWEEP, Results
 from lodestar.runs import Run, Scalar
-from lodestar.sweep import Trial
+from lodestar.sweep import Schedule, Trial
 from lodestar.sweep.place import AbstractPlace, Done, Event, Failed, Job
 
 OnEvent = Callable[[Event], None]
@@ -74,8 +74,8 @@ def _round(bench: Bench, place: AbstractPlace, due: list[Piece], tell: OnEvent) 
         task=facts.task,
         cut_diverged=False,  # the bench's own loop stops at the first loss that is not finite
     )
-    pieces = {piece.name: piece for piece in due}
-    for event in place.run(job, [_trial(bench, piece) for piece in due]):
+    pieces, drawn = {piece.name: piece for piece in due}, schedules(problem, bench.plan)
+    for event in place.run(job, [_trial(bench, piece, drawn.get(piece.name)) for piece in due]):
         if isinstance(event, Done):
             _keep(bench, pieces[event.trial.name], event.run)
         elif isinstance(event, Failed):
@@ -83,7 +83,7 @@ def _round(bench: Bench, place: AbstractPlace, due: list[Piece], tell: OnEvent) 
         tell(event)
 
 
-def _trial(bench: Bench, piece: Piece) -> Trial:
+def _trial(bench: Bench, piece: Piece, schedule: Schedule | None) -> Trial:
     settings: dict[str, Scalar] = {
         "task": bench.spec,
         "scale": bench.problem.scale,
@@ -96,9 +96,6 @@ def _trial(bench: Bench, piece: Piece) -> Trial:
         settings["knowledge"] = str(bench.home.knowledge(piece.learned).resolve())
     if piece.stage == LEARN:
         return Trial(piece.name, piece.seed, 1, settings={**settings, **_lesson(bench.home, piece)})
-    schedule = None
-    if piece.stage == SWEEP:
-        schedule = schedules(bench.problem, bench.plan)[piece.name]
     return Trial(piece.name, piece.seed, bench.problem.total_steps, schedule, settings)
 
 

@@ -7,8 +7,16 @@ the peak rate within the recipe's own span, warm-up, plateau, decay and floor. T
 from lodestar.bench.plan import Plan
 from lodestar.bench.problem import AbstractProblem
 from lodestar.sweep import Schedule
+from lodestar.sweep.spaces import QuasiRandom, Range
 
 
 def schedules(problem: AbstractProblem, plan: Plan) -> dict[str, Schedule]:
-    """One for each run of the sweep."""
-    raise NotImplementedError
+    """One for each run of the sweep; none if methods learn from the shapes."""
+    if plan.source != "sobol":
+        return {}
+    pieces, rates = plan.sources(), problem.recipe.rates
+    space = QuasiRandom(peak=Range(min(rates), max(rates), log=True))
+    trials = space.trials(len(pieces), problem.total_steps, seed=plan.learning_seed)
+    return {
+        piece.name: trial.schedule for piece, trial in zip(pieces, trials, strict=True) if trial.schedule is not None
+    }

@@ -1,7 +1,7 @@
 """What a worker does for the bench: one training run, or one learning, as a trial of the sweep's runner.
 
-Comes in: a trial's settings (task, scale, method, value, stage, paths) and its seed. Goes out: reports of the curves, and
-facts: test metric at the best validation, seconds, epochs. Problems and methods are kept in the process, so that each
+Comes in: a trial's settings (task, scale, method, value, stage, paths) and its seed. Goes out: reports of the curves,
+and facts: test metric at the best validation, seconds, epochs. Problems and methods stay in the process, so that each
 compiles once in a worker. Which trials there are, and what becomes of the runs, is not known here.
 """
 

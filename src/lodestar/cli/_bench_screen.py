@@ -1,4 +1,4 @@
-"""What `lodestar bench table1` shows while it works: a bar with the time left on a terminal, now and then a line elsewhere.
+"""What `lodestar bench table1` shows while it works: on a terminal a bar with the time left, elsewhere some lines.
 
 Comes in: events and results. Goes out: lines on stderr. Knows nothing of how trials run.
 """

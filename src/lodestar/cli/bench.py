@@ -1,6 +1,6 @@
 """`lodestar bench`: put learning-rate schedulers through one honest comparison.
 
-Comes in: tasks, methods, the size of the table. Goes out: runs in a folder, a table on the screen, a report with figures.
+Comes in: tasks, methods, the size of the table. Goes out: runs in a folder, a table on the screen, a report.
 Parses and prints; the protocol lives in `lodestar.bench`.
 """
 

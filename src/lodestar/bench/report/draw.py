@@ -10,14 +10,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lodestar.bench.report.story import Story
-from lodestar.bench.report.words import FIGURES, scale
+from lodestar.bench.report.words import scale
 from lodestar.bench.statistics import density
 from lodestar.bench.table import Row
 from lodestar.report.ink import BAND, COLOURS, FAINT, INK, Panel
+from lodestar.runs import Direction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+TITLES = {
+    "means": "mean and its 95 % interval",
+    "distribution": "final results",
+    "rates": "learning rates, a line for each seed",
+    "cost": "what each method used",
+}
 WIDTH, LINE = 6.4, 0.28  # inches; the height of a figure grows with its lines
 
 
@@ -28,7 +35,7 @@ def panels(story: Story) -> list[Panel]:
         return []
     drawings = {"means": _means, "distribution": _distribution, "rates": _rates, "cost": _cost}
     wanted = [name for name in drawings if name != "rates" or story.rates]
-    return [Panel(name, FIGURES[name].split(" (")[0], _with(drawings[name], story, rows)) for name in wanted]
+    return [Panel(name, TITLES[name], _with(drawings[name], story, rows)) for name in wanted]
 
 
 def _with(draw, story: Story, rows: list[Row]):
@@ -77,18 +84,16 @@ def _distribution(axes: "Sequence[Axes]", story: Story, rows: list[Row]) -> None
 
 
 def _keep_apart(axes: "Axes", story: Story, values: list[list[float]]) -> None:
-    """A method far below the rest must not squeeze them into a line: the axis ends where most results do."""
+    """A method far worse than the rest must not squeeze them into a line: on that side the axis ends earlier."""
     every = scale(story) * np.concatenate([np.array(mine) for mine in values])
     middles = scale(story) * np.array([np.median(mine) for mine in values])
-    low, high = np.percentile(every, [0, 100])
-    gap = max(float(np.subtract(*np.percentile(middles, [75, 25]))), 0.02 * abs(float(np.median(middles))))
-    left, right = max(low, float(middles.min() if len(middles) < 4 else np.median(middles) - 6 * gap)), high
-    room = 0.04 * (right - left) or 0.01 * abs(right) or 1.0
-    if left > low + room:
-        axes.set_xlim(left - room, right + room)
-        outside = int((every < left - room).sum())
-        if outside:
-            axes.set_title(f"{outside} results lie further left", loc="right", fontsize=8, color=FAINT)
+    middle = float(np.median(middles))
+    reach = 6 * max(float(np.subtract(*np.percentile(middles, [75, 25]))), 0.02 * abs(middle))
+    sign = 1 if story.facts.direction is Direction.MAX else -1
+    outside = int((sign * (middle - every) > reach).sum())
+    if outside:
+        axes.set_xlim(**{"left" if sign > 0 else "right": middle - sign * reach})
+        axes.set_title(f"{outside} worse results lie outside", loc="right", fontsize=8, color=FAINT)
 
 
 def _rates(axes: "Sequence[Axes]", story: Story, rows: list[Row]) -> None:

@@ -14,7 +14,7 @@ FIGURES = {
     "means": "Mean of the test metric and its 95 % interval",
     "distribution": "Distribution of the final results (kernel density; a dot for each seed)",
     "rates": "Learning rates of five seeds: Lodestar against the best plain schedule",
-    "cost": "Seconds of one core that each method used, all told",
+    "cost": "Minutes of one core that each method used",
 }
 
 

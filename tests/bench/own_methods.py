@@ -1,0 +1,85 @@
+"""Methods as a user would bring them: one that works, one that raises, one that diverges, two that learn."""
+
+import json
+import math
+
+import numpy as np
+
+from lodestar.bench.method import AbstractController, AbstractMethod
+from lodestar.bench.methods import method
+from lodestar.bench.methods.schedule import Scheduled
+from lodestar.sweep.shapes import constant
+
+
+class Mine(AbstractMethod):
+    """A plain constant rate."""
+
+    name, title, group = "mine", "my own", "modern"
+
+    def grid(self, problem):
+        return (0.01, 0.03)
+
+    def optimiser(self, problem, value):
+        return method("constant").optimiser(problem, value)
+
+    def controller(self, problem, value, *, seed, knowledge):
+        return Scheduled(constant(value, problem.total_steps))
+
+
+class Raises(Mine):
+    """Cannot be used."""
+
+    name = "raises"
+
+    def controller(self, problem, value, *, seed, knowledge):
+        raise RuntimeError("no such layer")
+
+
+class Diverges(Mine):
+    """Goes up in smoke at its second value, and at the first with one seed in two."""
+
+    name = "diverges"
+
+    def controller(self, problem, value, *, seed, knowledge):
+        return Scheduled(constant(1e30 if value > 0.02 or seed % 2 else value, problem.total_steps))
+
+
+class Follows(AbstractController):
+    """The rate that was learned."""
+
+    def __init__(self, rate):
+        self.rate = rate
+
+    def rates(self, first, count):
+        return np.full(count, self.rate)
+
+    def facts(self):
+        return {"learned_rate": self.rate}
+
+
+class FromRuns(Mine):
+    """Takes the peak rate of the best run it was shown."""
+
+    name, learns = "from-runs", "from runs"
+
+    def grid(self, problem):
+        return ()
+
+    def controller(self, problem, value, *, seed, knowledge):
+        assert math.isnan(value)
+        return Follows(json.loads(knowledge.read_text())["rate"])
+
+    def learn(self, problem, path, *, seed, runs, allowed_runs):
+        path.write_text(json.dumps({"rate": runs.best().peak_lr}))
+        return {"seconds": 0.0, "training_runs": 0, "runs_learned_from": len(runs)}
+
+
+class ByTraining(FromRuns):
+    """Claims to have trained."""
+
+    name, learns = "by-training", "by training"
+
+    def learn(self, problem, path, *, seed, runs, allowed_runs):
+        assert runs is None
+        path.write_text(json.dumps({"rate": 0.02}))
+        return {"seconds": 0.0, "training_runs": allowed_runs}
