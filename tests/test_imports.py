@@ -18,6 +18,7 @@ MAY_IMPORT = {
     "scheduler": {*LOW, "prepare", "forecaster"},
     "adapters": {*LOW, "prepare", "forecaster", "scheduler"},
     "trackers": LOW,
+    "writers": LOW,
     "sweep": {*LOW, "writers"},
     "testing": {*LOW, "prepare", "forecaster", "scheduler", "adapters", "trackers"},
     "evaluate": {*LOW, "prepare", "forecaster", "scheduler"},

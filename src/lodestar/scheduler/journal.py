@@ -8,6 +8,7 @@ import logging
 from typing import Any
 
 from lodestar.scheduler.decision import Decision
+from lodestar.scheduler.listener import Listener
 from lodestar.scheduler.log import LogWriter
 
 logger = logging.getLogger("lodestar.scheduler")
@@ -20,6 +21,7 @@ class Journal:
         self.decisions: list[Decision] = []
         self.warnings: list[str] = []
         self.warned: set[str] = set()
+        self.listeners: list[Listener] = []
         self._writer = writer
         self._waiting: list[dict[str, Any] | Decision] = [header]
 
@@ -27,6 +29,12 @@ class Journal:
         """Keep a decision."""
         self.decisions.append(decision)
         self._waiting.append(decision)
+
+    def observe(self, step: int, loss: float | None, metric: float | None, lr: float) -> None:
+        """Tell the listeners what was measured."""
+        for listener in self.listeners:
+            if problem := listener.observed(step, loss, metric, lr):
+                self.warn("listener", problem, step)
 
     def warn(self, kind: str, text: str, step: int) -> None:
         """Keep a warning, once of each kind."""
@@ -46,6 +54,7 @@ class Journal:
         if not self._waiting:
             return
         waiting, self._waiting = self._waiting, []
+        self._tell(waiting)
         if self._writer is None:
             return
         for record in waiting:
@@ -55,3 +64,9 @@ class Journal:
                 self.warn("log", problem, 0)
                 self._waiting = []
                 return
+
+    def _tell(self, records: list[dict[str, Any] | Decision]) -> None:
+        for listener in self.listeners:
+            for record in records:
+                if isinstance(record, Decision) and (problem := listener.decided(record)):
+                    self.warn("listener", problem, record.step)

@@ -24,6 +24,7 @@ from lodestar.scheduler.guard import Cut, caps_of, deeper, jumped
 from lodestar.scheduler.history import History
 from lodestar.scheduler.inputs import number_of, shown, step_of
 from lodestar.scheduler.journal import Journal
+from lodestar.scheduler.listener import Listener
 from lodestar.scheduler.log import LogWriter, header
 from lodestar.scheduler.opening import opening
 from lodestar.scheduler.plan import Plan
@@ -108,8 +109,10 @@ class Scheduler:
                 "Fix: extend(total_steps) if it goes on",
             )
         else:
-            self._add("loss", loss, at, self._history.add_loss)
-            self._add("metric", metric, at, self._history.add_metric)
+            heard = self._add("loss", loss, at, self._history.add_loss)
+            scored = self._add("metric", metric, at, self._history.add_metric)
+            if self._journal.listeners and (heard is not None or scored is not None):
+                self._journal.observe(at, heard, scored, self._rates.used(max(at, 1)))
 
     def lr_at(self, step: int) -> float:
         """The learning rate for optimiser step `step`."""
@@ -166,6 +169,10 @@ class Scheduler:
         self._next = self._clock.end(self._settled) if self._settled < clock.points else length
         self._decide(float(here), f"the run's length changed from {old.total_steps} to {length} steps")
 
+    def listen(self, listener: Listener) -> None:
+        """Tell `listener` of every observation and decision from here on."""
+        self._journal.listeners.append(listener)
+
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to go on, as plain JSON-able data."""
         return state.save(self)
@@ -180,16 +187,17 @@ class Scheduler:
         if saved["built_for"] != self._built_for:
             self.extend(self._built_for)
 
-    def _add(self, name: str, value: Any, step: int, add: Callable[[int, float], None]) -> None:
+    def _add(self, name: str, value: Any, step: int, add: Callable[[int, float], None]) -> float | None:
         if value is None:
-            return
+            return None
         number = number_of(value)
         if number is None:
             self._warn(name, f"a {name} of type {type(value).__name__} at step {step} was left out: not a number")
-            return
+            return None
         if not math.isfinite(number):
             self._warn(f"{name} not finite", f"the {name} at step {step} is {number}")
         add(max(step, 1), number)
+        return number
 
     def _settle(self, step: int) -> None:
         """Pass the ends of all points before `step`: the guard looks at each, a window's end brings a decision."""
