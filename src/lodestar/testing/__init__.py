@@ -3,16 +3,22 @@
 from lodestar.testing.forecasters import random_forecaster as random_forecaster
 from lodestar.testing.forecasters import random_weights as random_weights
 
-_CONTRACTS = {"AdapterContract": "adapter_contract", "TrackerContract": "tracker_contract"}
+_CONTRACTS = {
+    "AdapterContract": "adapter_contract",
+    "TrackerContract": "tracker_contract",
+    "Written": "tracker_contract",
+}
 
 
 def __getattr__(name: str):
     if name in _CONTRACTS:  # these need pytest, which a training job has not
         import importlib
+        import sys
 
         import pytest
 
         module = f"lodestar.testing.{_CONTRACTS[name]}"
-        pytest.register_assert_rewrite(module)  # so that a failure shows its values
+        if module not in sys.modules:
+            pytest.register_assert_rewrite(module)  # so that a failure shows its values
         return getattr(importlib.import_module(module), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -69,5 +69,5 @@ def listed(
 def logged(steps: Sequence[float], values: Sequence[float | None]) -> Logged:
     """A curve, with None as NaN and the largest number as infinity."""
     numbers: NDArray[np.float64] = np.array(values, dtype=np.float64)
-    numbers[np.abs(numbers) >= LARGEST] *= 2  # overflows to the infinity of its sign
+    numbers[numbers >= LARGEST], numbers[numbers <= -LARGEST] = np.inf, -np.inf
     return Logged(np.array(steps, dtype=np.float64), numbers)

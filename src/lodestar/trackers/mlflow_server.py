@@ -114,7 +114,7 @@ class ServerBackend(AbstractBackend):
         except requests.exceptions.SSLError as error:
             raise TrackerError(
                 f"the certificate of {self.address} is not trusted: {_short(error)}. Fix: "
-                "MLFLOW_TRACKING_SERVER_CERT_PATH names a certificate to trust, MLFLOW_TRACKING_INSECURE_TLS=true trusts any"
+                "MLFLOW_TRACKING_SERVER_CERT_PATH names one to trust, MLFLOW_TRACKING_INSECURE_TLS=true trusts any"
             ) from error
         except (requests.exceptions.RequestException, OSError, ValueError) as error:
             raise TrackerError(

@@ -65,7 +65,7 @@ class OptunaTracker(AbstractTracker):
         trial = self._trials[run.key]
         return {name: _curve(trial, name) for name in quantities if name in _quantities(trial)}
 
-    def _chosen(self, storage: Any, wanted: Sequence[str]) -> list[Any]:
+    def _chosen(self, storage: Any, wanted: Sequence[str]) -> Sequence[Any]:
         try:
             there = self._optuna.get_all_study_names(storage)
             missing = [name for name in wanted if name not in there]

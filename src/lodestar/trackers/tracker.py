@@ -61,7 +61,7 @@ class AbstractTracker(abc.ABC):
     """Whether the clock merely counts calls: then a logged `global_step` is the better step, if there is one."""
     keys_are_global: ClassVar[bool] = False
     """Whether a key is unique in the world (a UUID), or only at this address (a path, a number)."""
-    roles: Mapping[str, str] = {}  # noqa: RUF012
+    roles: Mapping[str, str] = {}
     """What the tracker itself knows of the mapping, such as {"metric": "value", "direction": "max"}."""
     threads: ClassVar[int] = 4
     """How many runs may well be fetched at once; 1 for what is slower in threads."""
