@@ -11,31 +11,34 @@ from lodestar.bench.methods.schedule import Scheduled
 from lodestar.sweep.shapes import constant
 
 
-class Mine(AbstractMethod):
-    """A plain constant rate."""
+class Plain(AbstractMethod):
+    """What they share: two values to tune over, the recipe's optimiser, the value as a constant rate."""
 
-    name, title, group = "mine", "my own", "modern"
+    title = "my own"
+    group = "modern"
 
-    def grid(self, problem):
+    def grid(self, problem) -> tuple[float, ...]:
         return (0.01, 0.03)
 
     def optimiser(self, problem, value):
         return method("constant").optimiser(problem, value)
 
-    def controller(self, problem, value, *, seed, knowledge):
+    def controller(self, problem, value, *, seed, knowledge) -> AbstractController:
         return Scheduled(constant(value, problem.total_steps))
 
 
-class Raises(Mine):
-    """Cannot be used."""
+class Mine(Plain):
+    name = "mine"
 
+
+class Raises(Plain):
     name = "raises"
 
     def controller(self, problem, value, *, seed, knowledge):
         raise RuntimeError("no such layer")
 
 
-class Diverges(Mine):
+class Diverges(Plain):
     """Goes up in smoke at its second value, and at the first with one seed in two."""
 
     name = "diverges"
@@ -47,7 +50,7 @@ class Diverges(Mine):
 class Follows(AbstractController):
     """The rate that was learned."""
 
-    def __init__(self, rate):
+    def __init__(self, rate: float):
         self.rate = rate
 
     def rates(self, first, count):
@@ -57,10 +60,11 @@ class Follows(AbstractController):
         return {"learned_rate": self.rate}
 
 
-class FromRuns(Mine):
+class FromRuns(Plain):
     """Takes the peak rate of the best run it was shown."""
 
-    name, learns = "from-runs", "from runs"
+    name = "from-runs"
+    learns = "from runs"
 
     def grid(self, problem):
         return ()
@@ -70,6 +74,7 @@ class FromRuns(Mine):
         return Follows(json.loads(knowledge.read_text())["rate"])
 
     def learn(self, problem, path, *, seed, runs, allowed_runs):
+        assert runs is not None
         path.write_text(json.dumps({"rate": runs.best().peak_lr}))
         return {"seconds": 0.0, "training_runs": 0, "runs_learned_from": len(runs)}
 
@@ -77,7 +82,8 @@ class FromRuns(Mine):
 class ByTraining(FromRuns):
     """Claims to have trained."""
 
-    name, learns = "by-training", "by training"
+    name = "by-training"
+    learns = "by training"
 
     def learn(self, problem, path, *, seed, runs, allowed_runs):
         assert runs is None
