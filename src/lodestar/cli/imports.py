@@ -1,24 +1,30 @@
-"""`lodestar import`: past runs from files into a store.
+"""`lodestar import`: past runs into a store; here the group, and the import of tables.
 
 Comes in: files and which column is which. Goes out: a store, and a report: the column guess with its reasons, the
-runs left out and why. A new kind of source is one more command of the group here; `table` is meant when none is named.
+runs left out and why. `table` is meant when no kind is named; the kinds of trackers come from `import_trackers.py`.
 """
 
-import collections
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
-from lodestar.cli import _screen
+from lodestar.cli import _screen, import_trackers
 from lodestar.cli._app import SETTINGS, DefaultGroup
+from lodestar.cli._import_screen import show_guess, show_report
 
-if TYPE_CHECKING:
-    from lodestar.runs.columns import ColumnGuess
-    from lodestar.runs.table import ImportReport
+ALIASES = {"csv": "table"}
 
-group = typer.Typer(cls=DefaultGroup, no_args_is_help=True, rich_markup_mode=None, context_settings=SETTINGS)
-SHOWN = 8
+
+class ImportGroup(DefaultGroup):
+    """`import csv` is `import table`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the command's own name in place of an alias."""
+        return super().parse_args(ctx, [ALIASES.get(args[0], args[0]), *args[1:]] if args else args)
+
+
+group = typer.Typer(cls=ImportGroup, no_args_is_help=True, rich_markup_mode=None, context_settings=SETTINGS)
 
 
 def register(app: typer.Typer) -> None:
@@ -28,15 +34,17 @@ def register(app: typer.Typer) -> None:
 
 @group.callback()
 def kinds() -> None:
-    """Bring past runs into a store: lodestar import FILES --out STORE.
+    """Bring past runs into a store, from files or from where an experiment tracker keeps them.
 
     \b
-    lodestar import runs.csv --out runs               one table, a row for each run and step
-    lodestar import logs/*.jsonl --out runs           a file for each run
-    lodestar import runs.csv --out runs --lr my_rate  name a column that was not guessed
-    lodestar import table --help                      all options
+    lodestar import mlflow http://localhost:5000 --out runs   from a tracker; run it again for what is new
+    lodestar import tensorboard logs --out runs --dry-run     look first: which quantity is taken for what
+    lodestar import runs.csv --out runs                       one table, a row for each run and step
+    lodestar import logs/*.jsonl --out runs                   a file for each run
+    lodestar import runs.csv --out runs --lr my_rate          name a column that was not guessed
+    lodestar import mlflow --help                             all options of a kind
 
-    Without a kind (below), `table` is meant: CSV, TSV, JSON lines, JSON or Parquet.
+    Without a kind (below), `table` (or `csv`) is meant: CSV, TSV, JSON lines, JSON or Parquet.
     """
 
 
@@ -92,7 +100,7 @@ def import_table(
     named |= {"schedule": schedule, "peak_lr": peak_lr, "seed": seed, "status": status}
     table = TableImport(files, layout=layout, direction=direction, task=task, columns=named)
     if not as_json:
-        _show_guess(table.guess)
+        show_guess(table.guess, f"Columns ({table.guess.layout} table)")
     if not dry_run:
         with _screen.progress("reading", None, quiet=as_json) as update:
             store_runs(
@@ -101,37 +109,9 @@ def import_table(
     if as_json:
         _screen.show_json({**table.report.as_dict(), "store": None if dry_run else str(out)})
     elif not dry_run:
-        _show_report(table.report, out)
+        show_report(table.report, str(out))
     if not dry_run and not table.report.imported:
         raise typer.Exit(1)
 
 
-def _show_guess(guess: "ColumnGuess") -> None:
-    found = _screen.table("what", "column", "why", title=f"Columns ({guess.layout} table)")
-    for role, column in guess.columns.items():
-        if column is not None or role in ("run", "step", "loss", "metric", "lr"):
-            found.add_row(role, _screen.safe(column or "-", limit=40), _screen.safe(guess.reasons[role], "dim"))
-    found.add_row("direction", str(guess.direction), _screen.safe(guess.reasons["direction"], "dim"))
-    _screen.out().print(found)
-    _screen.out().print(_screen.safe("Not so? Name a column: --metric COLUMN, --lr COLUMN, ...", "dim"))
-
-
-def _show_report(report: "ImportReport", store: Path) -> None:
-    console = _screen.out()
-    notes = collections.Counter(note for _, note in report.notes)
-    for note, count in notes.most_common(SHOWN):
-        first = next(run for run, sentence in report.notes if sentence == note)
-        who = first if count == 1 else f"{first} and {count - 1} more"
-        console.print(_screen.safe(f"Note: {who}: {note}", "yellow", limit=400))
-    if len(notes) > SHOWN:
-        console.print(_screen.safe(f"... and {len(notes) - SHOWN} more kinds of notes (--json lists all)", "yellow"))
-    for run, reason in report.left_out[:SHOWN]:
-        console.print(_screen.safe(f"Left out: {run[:60]}: {reason}", "red", limit=600))
-    if len(report.left_out) > SHOWN:
-        console.print(_screen.safe(f"... and {len(report.left_out) - SHOWN} more left out (--json lists all)", "red"))
-    replaced = f", {len(report.replaced)} of them replaced" if report.replaced else ""
-    if report.imported:
-        console.print(_screen.safe(f"Imported {len(report.imported)} runs into {store}{replaced}.", "bold green"))
-        console.print(_screen.safe(f"Next: lodestar doctor {store}"))
-    else:
-        _screen.complain("no run was imported. Fix: see the reasons above, or check the columns with --dry-run")
+import_trackers.register(group)

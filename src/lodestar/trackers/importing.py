@@ -49,8 +49,9 @@ class TrackerImport:
         )
         self.report = ImportReport(self.mapped.guess)
 
-    def store(self, store: RunStore) -> ImportReport:
+    def store(self, store: RunStore, on_progress: Progress | None = None) -> ImportReport:
         """Fetch what is new and store it."""
+        self._tell = on_progress or self._tell
         ledger = Ledger(store, identity(self.tracker))
         todo = self._todo(ledger)
         before = {run.key for run in self.runs if ledger.stored(run)}
@@ -103,7 +104,7 @@ class TrackerImport:
         """Each run with its key, as they arrive."""
         who, source = identity(self.tracker), f"{self.tracker.kind} {self.tracker.address}"
         for done, (planned, answer) in enumerate(fetch_all(self.tracker, todo), start=1):
-            self._tell(done, len(todo), "fetching")
+            self._tell(len(self.runs) - len(todo) + done, len(self.runs), "fetching")
             if isinstance(answer, RunError):
                 self._leave_out(planned, ledger, str(answer))
                 continue

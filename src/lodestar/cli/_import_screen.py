@@ -1,0 +1,72 @@
+"""What an import shows: the guess before it, the report after it.
+
+Comes in: a guess and a report. Goes out: tables and sentences. Knows no source of runs.
+"""
+
+import collections
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from lodestar.cli import _screen
+
+if TYPE_CHECKING:
+    from lodestar.runs.columns import ColumnGuess
+    from lodestar.runs.table import ImportReport
+
+SHOWN = 8
+_ALWAYS = ("step", "loss", "metric", "lr")
+
+
+def show_guess(
+    guess: "ColumnGuess", title: str, *, what: str = "column", counts: Mapping[str, int] | None = None
+) -> None:
+    """Which column (or quantity) was taken for what, and why; with `counts`, how many runs have each."""
+    heads = ("what", what, *((">runs",) if counts is not None else ()), "why")
+    found = _screen.table(*heads, title=title)
+    always = _ALWAYS if counts is not None else ("run", *_ALWAYS)
+    for role, column in guess.columns.items():
+        if column is None and role not in always:
+            continue
+        count = (str((counts or {}).get(column or "", "")),) if counts is not None else ()
+        reason = _screen.safe(guess.reasons[role], "dim")
+        found.add_row(role, _screen.safe(column or "-", limit=40), *count, reason)
+    blank = ("",) if counts is not None else ()
+    found.add_row("direction", str(guess.direction), *blank, _screen.safe(guess.reasons["direction"], "dim"))
+    _screen.out().print(found)
+    names = what.upper()
+    _screen.out().print(_screen.safe(f"Not so? Name a {what}: --metric {names}, --lr {names}, ...", "dim"))
+
+
+def show_report(report: "ImportReport", store: str) -> None:
+    """Notes, what was left out, and what to do next."""
+    console = _screen.out()
+    notes = collections.Counter(note for _, note in report.notes)
+    for note, count in notes.most_common(SHOWN):
+        first = next(run for run, sentence in report.notes if sentence == note)
+        who = first if count == 1 else f"{first} and {count - 1} more"
+        console.print(_screen.safe(f"Note: {who}: {note}", "yellow", limit=400))
+    if len(notes) > SHOWN:
+        console.print(_screen.safe(f"... and {len(notes) - SHOWN} more kinds of notes (--json lists all)", "yellow"))
+    _show_left_out(report)
+    replaced = f", {len(report.replaced)} of them replaced" if report.replaced else ""
+    unchanged = f"; {len(report.unchanged)} were there already, unchanged" if report.unchanged else ""
+    if report.imported or report.unchanged:
+        sentence = f"Imported {len(report.imported)} runs into {store}{replaced}{unchanged}."
+        console.print(_screen.safe(sentence, "bold green"))
+        console.print(_screen.safe(f"Next: lodestar doctor {store}"))
+    else:
+        _screen.complain("no run was imported. Fix: see the reasons above, or check the columns with --dry-run")
+
+
+def _show_left_out(report: "ImportReport") -> None:
+    """Runs left out, those with one reason together."""
+    reasons: dict[str, list[str]] = {}
+    for run, reason in report.left_out:
+        reasons.setdefault(reason, []).append(run)
+    console = _screen.out()
+    for reason, runs in list(reasons.items())[:SHOWN]:
+        who = runs[0][:60] if len(runs) == 1 else f"{runs[0][:60]} and {len(runs) - 1} more"
+        console.print(_screen.safe(f"Left out: {who}: {reason}", "red", limit=600))
+    rest = sum(len(runs) for runs in list(reasons.values())[SHOWN:])
+    if rest:
+        console.print(_screen.safe(f"... and {rest} more left out (--json lists all)", "red"))
