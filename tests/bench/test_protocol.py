@@ -56,6 +56,15 @@ def test_a_stored_run_carries_curves_facts_and_test_metrics(done):
     assert run.notes == ()
 
 
+def test_compiling_is_told_apart_from_a_runs_own_time(done):
+    """The first run of a process compiles; its own time is then no longer than that of others by much."""
+    found, _ = done
+    records = found.results().records
+    first, second = records["tune/constant/0.003/0"], records["tune/constant/0.03/0"]
+    assert second.compile_seconds < 0.1 * second.seconds + 0.05
+    assert first.own_seconds < first.seconds
+
+
 def test_the_choice_is_what_the_store_says(done):
     found, _ = done
     results = found.results()

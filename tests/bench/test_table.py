@@ -1,11 +1,13 @@
 """Table 1: means, the best other method, what diverged or failed, and what each row cost."""
 
+import dataclasses
 import math
 
 import pytest
 from tests.bench.played import FIRST, LEARNER, OURS, OURS_PAPER, SHAPES, good, play
 
 from lodestar.bench.cost import cost
+from lodestar.bench.estimate import in_words, seconds_left
 from lodestar.bench.plan import Plan
 from lodestar.bench.table import table
 from lodestar.runs import Direction
@@ -77,6 +79,13 @@ def test_one_method_alone_has_no_other():
     assert math.isnan(row.welch.p)
 
 
+def test_a_choice_at_the_end_of_the_grid_is_marked():
+    found = table(PLAN, play(PLAN, lambda p: good(p) + (0 if math.isnan(p.value) else math.log10(p.value)))[0])
+    assert found.row("cosine").at_the_end
+    assert not found.row("rl-xu").at_the_end
+    assert not table(PLAN, play(PLAN)[0]).row("cosine").at_the_end
+
+
 def test_costs_count_tuning_learning_and_finals():
     results, _ = play(PLAN)
     found = cost(PLAN, SHAPES[0], results)
@@ -84,6 +93,14 @@ def test_costs_count_tuning_learning_and_finals():
     assert found.seconds == pytest.approx(45 * 6.0)
     assert found.epoch_seconds == pytest.approx(4.4 / 4)
     assert found.own_share == pytest.approx(0.4 / 4.4)
+
+
+def test_compiling_is_not_charged_to_whoever_came_first():
+    results, _ = play(PLAN)
+    name = "tune/constant/0.0001/0"
+    slow = dataclasses.replace(results.records[name], seconds=36.0, compile_seconds=30.0)
+    slowed = dataclasses.replace(results, records={**results.records, name: slow})
+    assert cost(PLAN, SHAPES[0], slowed) == cost(PLAN, SHAPES[0], results)
 
 
 def test_lodestar_is_charged_for_all_the_runs_it_learned_from():
@@ -96,3 +113,15 @@ def test_lodestar_is_charged_for_all_the_runs_it_learned_from():
 def test_a_controller_is_charged_for_the_runs_it_trained_on():
     found = cost(PLAN, LEARNER, play(PLAN)[0])
     assert (found.tuning_runs, found.learning_runs, found.learning_seconds) == (0, 25, 50.0)
+
+
+def test_what_is_left_is_told_in_time():
+    assert seconds_left(PLAN, play(PLAN, rounds=0)[0], 2) is None
+    assert seconds_left(PLAN, play(PLAN)[0], 2) == 0.0
+    half = play(PLAN, rounds=1)[0]
+    assert seconds_left(PLAN, half, 2) == pytest.approx((7 * 20 * 6.0 + 2 * 60.0) / 2)
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(4.2, "4 s"), (100, "2 min"), (4800, "1 h 20 min")])
+def test_times_are_told_as_people_say_them(seconds, said):
+    assert in_words(seconds) == said

@@ -2,7 +2,7 @@
 
 Comes in: a plan and its results. Goes out: a `Cost` for each method. A method that learns from runs is charged for
 every one of them, as if nobody else had used them. Seconds are those of one core, by a run's own clock: waiting in a
-queue does not count. The first run of a kind in a process includes compiling, hence the median of an epoch's time.
+queue does not count, nor does compiling, which the first run of a kind does for all others (a learning's own does).
 """
 
 import dataclasses
@@ -50,11 +50,11 @@ def cost(plan: Plan, entrant: Entrant, results: Results) -> Cost:
     finals = records_of(plan.finals(entrant, results), results)
     return Cost(
         tuning_runs=len(tuning),
-        tuning_seconds=_sum(record.seconds for record in tuning),
+        tuning_seconds=_sum(record.own_seconds for record in tuning),
         learning_runs=round(_sum(record.training_runs for record in learning)),
         learning_seconds=_sum(record.seconds for record in learning),
         final_runs=len(finals),
-        final_seconds=_sum(record.seconds for record in finals),
+        final_seconds=_sum(record.own_seconds for record in finals),
         epoch_seconds=_median([record.training_seconds / record.epochs for record in finals if record.epochs > 0]),
         own_share=_median([record.control_seconds / record.training_seconds for record in finals]),
     )

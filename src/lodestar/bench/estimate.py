@@ -12,7 +12,6 @@ from lodestar.bench.plan import Plan
 from lodestar.bench.results import LEARN, Results
 
 FIT_SECONDS = 60.0  # a fit at cpu scale on one core, until one was timed
-FEW = 8
 
 
 def seconds_left(plan: Plan, results: Results, slots: int) -> float | None:
@@ -27,11 +26,9 @@ def seconds_left(plan: Plan, results: Results, slots: int) -> float | None:
 
 
 def run_seconds(results: Results) -> float:
-    """How long a run takes: the median, or the shortest of the first few, since those compile. NaN before the first."""
-    seconds = [r.seconds for r in results.records.values() if r.stage != LEARN and math.isfinite(r.seconds)]
-    if len(seconds) < FEW:
-        return min(seconds, default=math.nan)
-    return statistics.median(seconds)
+    """How long a run takes, compiling left out: the median so far; NaN before the first."""
+    seconds = [r.own_seconds for r in results.records.values() if r.stage != LEARN and math.isfinite(r.seconds)]
+    return statistics.median(seconds) if seconds else math.nan
 
 
 def _learning(plan: Plan, results: Results, each: float) -> float:

@@ -21,6 +21,7 @@ KEYS = {
     "seconds": "seconds",
     "train_seconds": "seconds_train",
     "control_seconds": "seconds_controller",
+    "compile_seconds": "seconds_compiling",
     "training_runs": "training_runs",
 }
 """Where a run's facts hold the figures of its record."""
@@ -44,6 +45,7 @@ class Record:
     seconds: float = math.nan
     train_seconds: float = math.nan
     control_seconds: float = math.nan
+    compile_seconds: float = 0.0
     training_runs: float = math.nan
 
     @property
@@ -67,6 +69,11 @@ class Record:
         return int(self.name.split("/")[3])
 
     @property
+    def own_seconds(self) -> float:
+        """All of the run but compiling, which every run after it of that kind is spared."""
+        return self.seconds - self.compile_seconds
+
+    @property
     def training_seconds(self) -> float:
         """Updates and the method's own work, without the evaluations."""
         return self.train_seconds + self.control_seconds
@@ -84,7 +91,9 @@ class Record:
     @classmethod
     def read(cls, name: str, status: Status, facts: Facts) -> "Record":
         """The same from its parts."""
-        return cls(name, status, **{field: _number(facts.extra.get(key, math.nan)) for field, key in KEYS.items()})
+        return cls(
+            name, status, **{field: _number(facts.extra[key]) for field, key in KEYS.items() if key in facts.extra}
+        )
 
 
 @dataclasses.dataclass(frozen=True)

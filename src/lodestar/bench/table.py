@@ -39,6 +39,12 @@ class Row:
         return self.setting if self.entrant.learns == "nothing" else self.setting.partition("-runs")[0] + " runs"
 
     @property
+    def at_the_end(self) -> bool:
+        """Whether tuning chose the first or the last value of the grid: a wider one might have done better."""
+        ends = {f"{value:g}" for value in (min(self.entrant.grid), max(self.entrant.grid))} if self.entrant.grid else ()
+        return self.entrant.learns == "nothing" and len(self.entrant.grid) > 1 and self.setting in ends
+
+    @property
     def complete(self) -> bool:
         """Whether every final run was made."""
         return self.finals.count == self.planned

@@ -16,6 +16,7 @@ import numpy as np
 
 from lodestar._errors import BenchError
 from lodestar.bench import methods, tasks
+from lodestar.bench.compiling import compiling
 from lodestar.bench.method import AbstractMethod
 from lodestar.bench.methods.schedule import ScheduleMethod
 from lodestar.bench.problem import AbstractProblem
@@ -41,7 +42,7 @@ def train(
 def _run(
     problem: AbstractProblem, method: AbstractMethod, seed: int, report: Report, settings: Mapping[str, Scalar]
 ) -> dict[str, Scalar]:
-    began = time.perf_counter()
+    began, compiled = time.perf_counter(), compiling().seconds
     value = float(settings.get("value", math.nan))
     knowledge = Path(str(settings["knowledge"])) if "knowledge" in settings else None
     outcome = make_run(problem, method, value, seed=seed, knowledge=knowledge, report=_Live(report))
@@ -50,6 +51,7 @@ def _run(
         **outcome.run.facts.extra,
         "epochs": outcome.run.last_step / problem.steps_per_epoch,
         "seconds": time.perf_counter() - began,
+        "seconds_compiling": compiling().seconds - compiled,
     }
     if len(outcome.run.metric) and outcome.status is Status.FINISHED:
         found["first_metric"] = float(outcome.run.metric.values[0])

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lodestar.bench.protocol import Bench
     from lodestar.bench.report.story import Story
 
+WIDE = 110  # columns from which on a difference is shown with its interval
 group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, context_settings=SETTINGS)
 
 
@@ -234,15 +235,18 @@ def _show_sizes(benches: "list[Bench]") -> None:
 
 
 def _show_table(story: "Story") -> None:
-    from lodestar.bench.report.words import difference, number, p_value, result
+    from lodestar.bench.report.words import difference, notes, number, p_value, result
 
-    name = story.facts.metric_name
+    name, wide = story.facts.metric_name, _screen.out().width >= WIDE
     title = f"{story.facts.task}, scale {story.facts.scale}" + ("" if story.complete else " (partial)")
     lines = _screen.table(
-        "method", "set to", f">test {name}", ">worst", ">to the best other", ">p (Welch)", ">diverged", title=title
+        "method", "set to", f">test {name}", ">worst", ">to best other", ">p (Welch)", ">diverged", title=title
     )
+    lines.columns[0].no_wrap = lines.columns[2].no_wrap = True
     for row in story.table.rows:
-        figures = [result(story, row), number(story, row.worst), difference(story, row.paired), p_value(row.welch.p)]
+        gap = difference(story, row.paired)
+        gap = gap if wide else gap.partition(" (")[0]
+        figures = [result(story, row), number(story, row.worst), gap, p_value(row.welch.p)]
         if not row.finals.count:
             figures = ["failed" if row.trouble else "not yet", "-", "-", "-"]
         elif not row.complete:
@@ -251,6 +255,8 @@ def _show_table(story: "Story") -> None:
         lost = f"{row.diverged_tuning} + {row.diverged}" + (f", {row.failed} failed" if row.failed else "")
         lines.add_row(_screen.safe(row.entrant.name, style), row.set_to if row.setting else "-", *figures, lost)
     _screen.out().print(lines)
+    for note in notes(story):
+        _screen.out().print(_screen.safe(note, "yellow"))
     for trial, why in list(story.results.failures.items())[:5]:
         _screen.complain(f"{trial} failed: {why}")
     if story.results.failures:

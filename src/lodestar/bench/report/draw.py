@@ -92,7 +92,8 @@ def _keep_apart(axes: "Axes", story: Story, values: list[list[float]]) -> None:
     sign = 1 if story.facts.direction is Direction.MAX else -1
     outside = int((sign * (middle - every) > reach).sum())
     if outside:
-        axes.set_xlim(**{"left" if sign > 0 else "right": middle - sign * reach})
+        low, high = axes.get_xlim()
+        axes.set_xlim((middle - reach, high) if sign > 0 else (low, middle + reach))
         axes.set_title(f"{outside} worse results lie outside", loc="right", fontsize=8, color=FAINT)
 
 
@@ -127,4 +128,6 @@ def _cost(axes: "Sequence[Axes]", story: Story, rows: list[Row]) -> None:
 
 def _metric_axis(axes: "Axes", story: Story) -> None:
     unit = " (%)" if scale(story) != 1 else ""
+    if scale(story) != 1:
+        axes.set_xlim(right=min(axes.get_xlim()[1], 100.5))  # a kernel density knows no limits
     axes.set_xlabel(f"test {story.facts.metric_name[:40]}{unit}")

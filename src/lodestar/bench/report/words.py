@@ -28,6 +28,7 @@ def markdown(story: Story, figures: tuple[str, ...] = ()) -> str:
         "## Final results",
         _about(story),
         main_table(story),
+        *notes(story),
         *_troubles(story),
         *(f"![{FIGURES[name]}]({name}.png)\n\n*{FIGURES[name]}.*" for name in figures),
         "## What it cost",
@@ -120,7 +121,7 @@ def made(story: Story) -> str:
     wall = sum(entry.seconds for entry in story.diary)
     slots = sorted({entry.slots for entry in story.diary})
     lines = [
-        f"- {story.runs_made} runs; {in_words(total)} of one core in all"
+        f"- {story.runs_made} runs; {in_words(total)} of one core in all, compiling included"
         + (f", {in_words(wall)} on the clock with {' or '.join(map(str, slots))} at once" if story.diary else ""),
         f"- final seeds {plan.first_seed} to {plan.first_seed + plan.seeds - 1}, the same for all methods; tuning "
         f"{plan.tune_values} values x {plan.tune_seeds} seeds (0 to {plan.tune_seeds - 1})",
@@ -195,9 +196,17 @@ def _about(story: Story) -> str:
 def _about_cost() -> str:
     return (
         "An epoch: updates and the method's own work, evaluations left out, median over the final runs. The stages: "
-        "runs, and the time of one core, evaluations and compiling included. Lodestar is charged for every run it "
-        "learned from, though others tuned with them too."
+        "runs, and the time of one core, evaluations included, compiling left out. Lodestar is charged for every run "
+        "it learned from, though others tuned with them too."
     )
+
+
+def notes(story: Story) -> list[str]:
+    """What a reader should hold against the table."""
+    ends = [f"{row.entrant.name} ({row.set_to})" for row in story.table.rows if row.at_the_end]
+    if not ends:
+        return []
+    return [f"Set to the end of their grids, so that a wider grid might do better: {', '.join(ends)}."]
 
 
 def _troubles(story: Story) -> list[str]:
