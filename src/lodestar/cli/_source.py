@@ -27,13 +27,26 @@ class Source:
         return dataclasses.replace(self, wanted=wanted, total=None)
 
 
-def open_runs(path: Path, *, skip_damaged: bool = False) -> Source:
-    """The runs at a path."""
+def table_at(where: str) -> Path | None:
+    """The table, or the folder of tables, at `where`; None if that is a store, an address, or nothing yet."""
+    from lodestar.runs.folder import is_address
     from lodestar.runs.store import RunStore
 
-    if path.is_file() or (path.is_dir() and not RunStore(path).exists() and any(path.iterdir())):
-        return Source(_Table(path), None)
-    store = RunStore.open(path)
+    path = Path(where)
+    if is_address(where):
+        return None
+    is_table = path.is_file() or (path.is_dir() and not RunStore(path).exists() and any(path.iterdir()))
+    return path if is_table else None
+
+
+def open_runs(where: str, *, skip_damaged: bool = False) -> Source:
+    """The runs at a path, or at an address such as s3://bucket/runs."""
+    from lodestar.runs.store import RunStore
+
+    table = table_at(where)
+    if table is not None:
+        return Source(_Table(table), None)
+    store = RunStore.open(where)
     return Source(lambda: store.iter(skip_damaged=skip_damaged), len(store.list(skip_damaged=skip_damaged)))
 
 

@@ -4,12 +4,12 @@ Comes in: a store, or tables not yet imported. Goes out: sentences or JSON. Exit
 """
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lodestar.cli import _screen
+from lodestar.cli._source import table_at
 
 if TYPE_CHECKING:
     from lodestar.runs.doctor import Diagnosis, Finding
@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(
-    runs: Annotated[Path, typer.Argument(help="A store; or a table, or a folder of them, that could be imported.")],
+    runs: Annotated[str, typer.Argument(help="A store; or a table, or a folder of them, that could be imported.")],
     everything: Annotated[bool, typer.Option("--all", help=f"Name every run, not just {SHOWN} to a finding.")] = False,
     skip_damaged: Annotated[
         bool, typer.Option("--skip-damaged", help="Look at what can be read of a damaged store.")
@@ -59,15 +59,16 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _open(path: Path, skip_damaged: bool) -> "tuple[Iterable[Run], int | None, list[tuple[str, str]]]":
+def _open(where: str, skip_damaged: bool) -> "tuple[Iterable[Run], int | None, list[tuple[str, str]]]":
     """The runs to look at, one by one; how many, if known; and a list that fills with those that cannot be read."""
     from lodestar.runs.store import RunStore
     from lodestar.runs.table import TableImport
 
-    if path.is_file() or (path.is_dir() and not RunStore(path).exists() and any(path.iterdir())):
+    path = table_at(where)
+    if path is not None:
         table = TableImport([path])
         return table.runs(), None, table.report.left_out
-    store = RunStore.open(path)
+    store = RunStore.open(where)
     return store.iter(skip_damaged=skip_damaged), len(store.list(skip_damaged=skip_damaged)), []
 
 

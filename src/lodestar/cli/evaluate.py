@@ -29,9 +29,9 @@ def register(app: typer.Typer) -> None:
 
 def evaluate_command(
     model: Annotated[Path, typer.Argument(help="The forecaster file, as lodestar fit writes it.")],
-    runs: Annotated[Path, typer.Argument(help="A store of runs, or a table that could be imported.")],
+    runs: Annotated[str, typer.Argument(help="A store of runs, or a table that could be imported.")],
     against: Annotated[
-        Path | None,
+        str | None,
         typer.Option(metavar="RUNS", help="The runs the fit used: the nearest past run chooses among them."),
     ] = None,
     seed: Annotated[list[int] | None, typer.Option(help="Only runs with this seed; may be repeated.")] = None,

@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 
 def fit_command(
-    runs: Annotated[Path, typer.Argument(help="A store of runs, or a table that could be imported.")],
+    runs: Annotated[str, typer.Argument(help="A store of runs, or a table that could be imported.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The forecaster file to write.")],
     preset: Annotated[
         str, typer.Option(help="'default', the fast one; 'paper', the paper's settings, slow.")

@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 def forecast_command(
     model: Annotated[Path, typer.Argument(help="A forecaster file, from lodestar fit.")],
-    runs: Annotated[Path, typer.Argument(help="A store of runs, or a table that could be imported.")],
+    runs: Annotated[str, typer.Argument(help="A store of runs, or a table that could be imported.")],
     name: Annotated[str | None, typer.Option("--run", help="Which run; may be left out if there is one.")] = None,
     seen: Annotated[float, typer.Option(min=0.001, max=1.0, help="How much of the run to show the forecaster.")] = 1.0,
     total_steps: Annotated[

@@ -3,7 +3,6 @@
 Comes in: a store. Goes out: a table or JSON. Reads no curves to list.
 """
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,7 +21,7 @@ def register(app: typer.Typer) -> None:
 
 
 def list_runs(
-    store: Annotated[Path, typer.Argument(help="The store to list.")],
+    store: Annotated[str, typer.Argument(help="The store to list: a folder, or an address such as s3://bucket/runs.")],
     remove: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Remove this run; may be repeated.")] = None,
     compact: Annotated[
         bool, typer.Option("--compact", help="Merge the store's files; quicker after many writes.")
@@ -50,7 +49,7 @@ def list_runs(
         found.compact()
     listed = found.list(skip_damaged=skip_damaged)
     if as_json:
-        _screen.show_json({"store": str(store), "runs": [summary.as_dict() for summary in listed]})
+        _screen.show_json({"store": store, "runs": [summary.as_dict() for summary in listed]})
     else:
         _show(listed, len(listed) if everything else SHOWN)
 
