@@ -1,7 +1,7 @@
 """Layers as pure functions: `x_begin` makes the weights, `x` applies them. Images are NHWC.
 
-Comes in: keys, sizes, arrays. Goes out: dictionaries of float32 arrays, arrays. Dropout draws 16 random bits a unit, not
-32: random numbers are a good part of a small step's time on a CPU.
+Comes in: keys, sizes, arrays. Goes out: dictionaries of float32 arrays, arrays. Dropout draws 16 random bits a unit,
+not 32: random numbers are a good part of a small step's time on a CPU.
 """
 
 import math

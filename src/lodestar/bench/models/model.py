@@ -17,7 +17,7 @@ Key = jax.Array
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """A network. `apply(params, state, inputs, key)` gives logits and state; with no key it is judging, not learning."""
+    """A network. `apply(params, state, inputs, key)` gives logits and state; without a key it judges."""
 
     begin: Callable[[Key], tuple[Params, ModelState]]
     apply: Callable[[Params, ModelState, jax.Array, Key | None], tuple[jax.Array, ModelState]]

@@ -8,15 +8,23 @@ import functools
 import importlib
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from lodestar._errors import BenchError
 from lodestar.bench.problem import SCALES, AbstractProblem
 from lodestar.bench.tasks.task import Task
 
 FILES = {  # the name of a task: its file in this folder
+    "fmnist-cnn": "fmnist_cnn",
+    "fmnist-resnet18": "fmnist_resnet18",
+    "cifar100-resnet18": "cifar100_resnet18",
+    "imagenet-resnet34": "imagenet_resnet34",
+    "tinystories-gpt": "tinystories_gpt",
     "digits-mlp": "digits_mlp",
+    "manual-gru": "manual_gru",
+    "reviews-bag": "reviews_bag",
 }
 _REGISTERED: dict[str, Task] = {}
 
@@ -66,7 +74,7 @@ def _from_file(name: str) -> Task:
             f"task {name!r}: {attribute} must be a Task, or something called with a scale that gives an "
             f"AbstractProblem; got {type(found).__name__}"
         )
-    return Task(attribute, (found.__doc__ or attribute).strip().splitlines()[0], found)
+    return Task(attribute, (found.__doc__ or attribute).strip().splitlines()[0], cast(Callable[..., Any], found))
 
 
 def _module(place: str, name: str) -> Any:

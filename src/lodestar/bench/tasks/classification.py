@@ -1,17 +1,20 @@
 """Classification: a network, labelled arrays and a recipe make a problem.
 
-Comes in: a `Model`, arrays of inputs and labels for three splits, lengths. Goes out: an `AbstractProblem` with accuracy
-as its metric. Labels may be one a row (images) or one a position (text). Where the data come from is not known here.
+Comes in: a `Model`, inputs and labels of three splits, lengths. Goes out: an `AbstractProblem` with accuracy as its
+metric, or bits (cross-entropy in base 2), the smaller the better. Labels may be one a row (images) or one a position
+(text). Where the data come from is not known here.
 """
 
-import dataclasses
+import math
 from collections.abc import Callable
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from lodestar.bench.data.rows import Inputs, Splits
 from lodestar.bench.models import Model
 from lodestar.bench.problem import AbstractProblem, Batch, Figures, ModelState, Params, Recipe, Split
 from lodestar.bench.tasks.order import rows
@@ -21,29 +24,6 @@ Prepare = Callable[[jax.Array, jax.Array | None], jax.Array]
 WATCHED = 128  # rows of the validation split whose outputs are shown
 
 
-@dataclasses.dataclass(frozen=True)
-class Rows:
-    """A split: inputs and labels of one length."""
-
-    inputs: NDArray
-    labels: NDArray
-
-    def __len__(self) -> int:
-        return len(self.inputs)
-
-    def __getitem__(self, which: slice | NDArray) -> "Rows":
-        return Rows(self.inputs[which], self.labels[which])
-
-
-@dataclasses.dataclass(frozen=True)
-class Splits:
-    """What a model learns from, is chosen by, and is judged on."""
-
-    train: Rows
-    validation: Rows
-    test: Rows
-
-
 def scaled(inputs: jax.Array, key: jax.Array | None) -> jax.Array:
     """Nothing but a change to float32."""
     return inputs.astype(jnp.float32)
@@ -51,9 +31,6 @@ def scaled(inputs: jax.Array, key: jax.Array | None) -> jax.Array:
 
 class Classification(AbstractProblem):
     """Cross-entropy on labelled rows. `prepare` turns stored inputs into the network's, and augments if given a key."""
-
-    direction = Direction.MAX
-    metric_name = "accuracy"
 
     def __init__(
         self,
@@ -68,6 +45,7 @@ class Classification(AbstractProblem):
         looks_per_epoch: float,
         convolutional: bool,
         prepare: Prepare = scaled,
+        metric: Literal["accuracy", "bits"] = "accuracy",
         judged_at_once: int = 500,
     ):
         self.task, self.scale, self.recipe, self.model = task, scale, recipe, model
@@ -75,7 +53,10 @@ class Classification(AbstractProblem):
         self.steps_per_epoch = len(splits.train) // batch_size
         self.total_steps = round(epochs * self.steps_per_epoch)
         self.evaluate_every = max(1, round(self.steps_per_epoch / looks_per_epoch))
+        self.metric_name = metric
+        self.direction = Direction.MAX if metric == "accuracy" else Direction.MIN
         self._prepare, self._judged_at_once = prepare, judged_at_once
+        self._watched = np.arange(min(WATCHED, len(splits.validation)))
         self._begin = jax.jit(model.begin)
         self._judge = jax.jit(self._sums)
         self._outputs = jax.jit(self._probabilities)
@@ -103,14 +84,15 @@ class Classification(AbstractProblem):
         data = self.splits.validation if split == "validation" else self.splits.test
         loss = right = 0.0
         for first in range(0, len(data), self._judged_at_once):
-            part = data[first : first + self._judged_at_once]
-            found = self._judge(params, state, part.inputs, part.labels)
+            here = np.arange(first, min(first + self._judged_at_once, len(data)))
+            found = self._judge(params, state, _block(data.inputs, here), data.labels[here])
             loss, right = loss + float(found[0]), right + int(found[1])
-        return Figures(loss / data.labels.size, right / data.labels.size)
+        loss /= data.labels.size
+        return Figures(loss, right / data.labels.size if self.metric_name == "accuracy" else loss / math.log(2))
 
     def outputs(self, params: Params, state: ModelState) -> NDArray:
         """Probabilities for the first rows of the validation split."""
-        return np.asarray(self._outputs(params, state, self.splits.validation.inputs[:WATCHED]))
+        return np.asarray(self._outputs(params, state, _block(self.splits.validation.inputs, self._watched)))
 
     def output_weights(self, params: Params) -> jax.Array:
         """The weights of the last layer."""
@@ -122,6 +104,11 @@ class Classification(AbstractProblem):
 
     def _probabilities(self, params, state, inputs):
         return jax.nn.softmax(self.model.apply(params, state, self._prepare(inputs, None), None)[0], axis=-1)
+
+
+def _block(inputs: Inputs, which: NDArray[np.int64]) -> NDArray:
+    """The rows themselves, also where they are read from disk as asked for."""
+    return inputs[which[None]][0]
 
 
 def cross_entropy(logits: jax.Array, labels: jax.Array) -> jax.Array:

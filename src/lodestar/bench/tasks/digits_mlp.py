@@ -7,11 +7,12 @@ schedules differ. Not in the paper.
 import numpy as np
 
 from lodestar._extras import need
+from lodestar.bench.data.rows import Rows, Splits
 from lodestar.bench.data.split import shuffled
 from lodestar.bench.models.mlp import mlp
 from lodestar.bench.models.model import Model
 from lodestar.bench.problem import Recipe
-from lodestar.bench.tasks.classification import Classification, Rows, Splits
+from lodestar.bench.tasks.classification import Classification
 from lodestar.bench.tasks.task import Sizes, Task
 
 RECIPE = Recipe("adamw", rates=(1e-3, 3e-3, 1e-2, 3e-2, 1e-1), weight_decay=1e-3)

@@ -1,0 +1,30 @@
+"""A bag of words: the mean of the words' vectors, then a dense network.
+
+Comes in: sizes. Goes out: a `Model` from word numbers (batch, length), 0 for "no word", to logits.
+"""
+
+import jax
+import jax.numpy as jnp
+
+from lodestar.bench.models import layers
+from lodestar.bench.models.model import Model
+
+
+def bag(*, words: int, width: int, hidden: int, classes: int) -> Model:
+    """Vectors of `width`, one hidden layer with ReLU."""
+
+    def begin(key):
+        keys = jax.random.split(key, 3)
+        params = {
+            "words": jax.random.normal(keys[0], (words, width), jnp.float32),
+            "dense1": layers.dense_begin(keys[1], width, hidden),
+            "dense2": layers.dense_begin(keys[2], hidden, classes, gain=1.0),
+        }
+        return params, {}
+
+    def apply(params, state, text, key):
+        there = (text > 0).astype(jnp.float32)[..., None]
+        mean = (params["words"][text] * there).sum(axis=1) / jnp.sqrt(jnp.maximum(there.sum(axis=1), 1.0))
+        return layers.dense(params["dense2"], jax.nn.relu(layers.dense(params["dense1"], mean))), state
+
+    return Model(begin, apply, lambda params: params["dense2"]["weight"])

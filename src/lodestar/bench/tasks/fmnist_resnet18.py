@@ -1,0 +1,50 @@
+"""fmnist-resnet18: ResNet-18 on Fashion-MNIST, AdamW with weight decay 1e-4.
+
+Comes in: a scale. Goes out: a problem. Paper scale: 64 channels, the small stem, 28x28, batch 256, 60 epochs. Cpu
+scale: all 18 layers, 14x14, few channels, a part of the images.
+"""
+
+from lodestar.bench.data import fashion
+from lodestar.bench.models.model import Model
+from lodestar.bench.models.resnet import resnet
+from lodestar.bench.problem import Recipe
+from lodestar.bench.tasks.classification import Classification
+from lodestar.bench.tasks.images import FASHION, standardised
+from lodestar.bench.tasks.small_images import small_splits
+from lodestar.bench.tasks.task import Sizes, Task
+
+RATES = {
+    "paper": (1e-3, 5e-3, 1e-2, 5e-2, 1e-1),  # as in the paper
+    "cpu": (1e-3, 3e-3, 1e-2, 3e-2, 1e-1),
+    "smoke": (1e-3, 3e-3, 1e-2, 3e-2, 1e-1),
+}
+SIZES = {
+    "paper": Sizes(width=64, batch=256, epochs=60, looks=10, image=28, validation=5000),
+    "cpu": Sizes(width=6, batch=64, epochs=2, looks=25, image=14, train=9600, validation=1000, test=5000),
+    "smoke": Sizes(width=4, batch=32, epochs=1, looks=5, image=14, train=160, validation=100, test=100),
+}
+
+
+def model(scale: str) -> Model:
+    """18 layers."""
+    return resnet(18, channels=1, width=SIZES[scale].width, classes=10)
+
+
+def problem(scale: str) -> Classification:
+    """The task at a scale."""
+    size = SIZES[scale]
+    return Classification(
+        task=TASK.name,
+        scale=scale,
+        recipe=Recipe("adamw", rates=RATES[scale], weight_decay=1e-4),
+        model=model(scale),
+        splits=small_splits(*fashion.fashion(), size, "fmnist"),
+        batch_size=size.batch,
+        epochs=size.epochs,
+        looks_per_epoch=size.looks,
+        convolutional=True,
+        prepare=standardised(FASHION),
+    )
+
+
+TASK = Task("fmnist-resnet18", "ResNet-18 on Fashion-MNIST", problem, model, (fashion.SOURCE,))
