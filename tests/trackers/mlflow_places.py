@@ -83,8 +83,8 @@ def _let_go(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def server(folder: Path, *, backend: str | None = None, workers: int = 1) -> Iterator[str]:
-    """A real `mlflow server` on 127.0.0.1, ended with the block."""
+def server(folder: Path, *, backend: str | None = None, workers: int = 1) -> Iterator[tuple[str, int]]:
+    """A real `mlflow server` on 127.0.0.1, ended with the block; yields its address and its process."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -95,7 +95,7 @@ def server(folder: Path, *, backend: str | None = None, workers: int = 1) -> Ite
         process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **QUIET}, start_new_session=True)
     try:
         _wait(process, f"http://127.0.0.1:{port}", folder / "server.log")
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{port}", process.pid
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, 15)
@@ -107,7 +107,8 @@ def server(folder: Path, *, backend: str | None = None, workers: int = 1) -> Ite
 
 
 def _wait(process: subprocess.Popen, address: str, log: Path) -> None:
-    for _ in range(600):
+    until = time.monotonic() + 240  # a busy machine takes its time
+    while time.monotonic() < until:
         if process.poll() is not None:
             break
         with contextlib.suppress(OSError), urllib.request.urlopen(f"{address}/health", timeout=1) as answer:

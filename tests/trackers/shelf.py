@@ -2,13 +2,15 @@
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from lodestar._errors import RunError, TrackerError
 from lodestar.trackers.tracker import AbstractTracker, Listed, Logged
 
-Curves = Mapping[str, Mapping[float, float] | list[tuple[float, float]]]
+Curves = Mapping[str, Any]
+"""Each quantity as a mapping step -> value, or as (step, value) pairs in the order of logging."""
 
 
 class Shelf(AbstractTracker):

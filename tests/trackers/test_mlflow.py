@@ -35,7 +35,7 @@ def empty(tmp_path_factory):
 def server(empty, tmp_path_factory):
     folder = tmp_path_factory.mktemp("server")
     address = mlflow_places.copied(empty, folder / "server.db")
-    with mlflow_places.server(folder, backend=address) as url:
+    with mlflow_places.server(folder, backend=address) as (url, _):
         yield url
 
 

@@ -30,7 +30,7 @@ def journal(path):
     return optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path)))
 
 
-def add(study, *, reported=None, params=None, state="COMPLETE", **attributes):
+def add(study, *, reported=None, params=None, state="COMPLETE", attributes=None, **more):
     """A trial as a finished job leaves it."""
     done = {"value": 1.0} if state == "COMPLETE" else {}
     study.add_trial(
@@ -38,7 +38,7 @@ def add(study, *, reported=None, params=None, state="COMPLETE", **attributes):
             state=getattr(optuna.trial.TrialState, state),
             params=params or {},
             distributions={name: optuna.distributions.FloatDistribution(0, 100) for name in params or {}},
-            user_attrs=attributes,
+            user_attrs={**(attributes or {}), **more},
             intermediate_values=reported or {},
             **done,
         )
@@ -57,7 +57,7 @@ class OptunaContract(TrackerContract):
         for run in runs:
             curves = {name: dict(curve) for name, curve in run.curves.items() if name != "value"}
             seed = {"seed": float(run.config["seed"])}
-            add(study, reported=dict(run.curves["value"]), params=seed, batch_size=32, **curves)
+            add(study, reported=dict(run.curves["value"]), params=seed, attributes={"batch_size": 32, **curves})
 
     def nowhere(self, place):
         return OptunaTracker(str(place))

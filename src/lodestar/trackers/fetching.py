@@ -16,6 +16,7 @@ from lodestar.trackers.tracker import AbstractBulkTracker, AbstractTracker, Logg
 
 Answer = Mapping[str, Logged] | RunError
 _AHEAD = 2
+_GROUP_VALUES = 300_000
 
 
 def fetch_all(tracker: AbstractTracker, plans: Iterable[Plan]) -> Iterator[tuple[Plan, Answer]]:
@@ -63,7 +64,15 @@ def _with_epochs(tracker: AbstractTracker, plan: Plan, logged: Mapping[str, Logg
     return {**logged, **tracker.fetch(plan.run, [epochs])}
 
 
-def _groups(plans: Iterable[Plan], size: int) -> Iterator[tuple[Plan, ...]]:
-    rest = iter(plans)
-    while group := tuple(itertools.islice(rest, size)):
+def _groups(plans: Iterable[Plan], size: int) -> Iterator[list[Plan]]:
+    """Plans in groups of `size`, fewer where the runs are long."""
+    group: list[Plan] = []
+    values = 0
+    for plan in plans:
+        group.append(plan)
+        values += plan.run.points * len(plan.wanted)
+        if len(group) >= size or values >= _GROUP_VALUES:
+            yield group
+            group, values = [], 0
+    if group:
         yield group

@@ -47,10 +47,14 @@ def listed(
     ended: object,
     deleted: bool,
     latest: Mapping[str, object],
+    points: int,
     params: Mapping[str, str],
     tags: Mapping[str, str],
 ) -> Listed:
-    """A run. `latest` is each metric's last entry: it changes with every value logged, and so does the version."""
+    """A run. `latest` is each metric's last entry: it changes with every value logged, and so does the version.
+
+    `points` is a guess, such as the last step.
+    """
     config: dict[str, Scalar] = {tag: text for tag, text in tags.items() if not tag.startswith("mlflow.")}
     said = [state, ended, sorted(latest.items()), sorted(params.items()), sorted(config.items())]
     version = hashlib.sha256(json.dumps(said, default=str).encode()).hexdigest()[:24]
@@ -63,6 +67,7 @@ def listed(
         state=state.lower(),
         group=group,
         trouble=DELETED if deleted else "",
+        points=points,
     )
 
 

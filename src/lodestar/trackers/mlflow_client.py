@@ -80,6 +80,7 @@ def _listed(run: Any, experiment: str) -> Listed:
         ended=run.info.end_time,
         deleted=run.info.lifecycle_stage == "deleted",
         latest=latest,
+        points=0,
         params=run.data.params,
         tags=run.data.tags,
     )

@@ -17,6 +17,7 @@ from lodestar.trackers.tracker import Listed, Logged
 
 _META = "meta.yaml"
 _STATES = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
+_LINE = 30  # bytes, about
 _NO_RUNS = {"models", ".trash", "tags", "datasets", "traces"}
 
 
@@ -77,9 +78,11 @@ class FilesBackend(AbstractBackend):
 
 def _listed(folder: Path, meta: Mapping[str, Any], experiment: str) -> Listed:
     latest: dict[str, object] = {}
+    points = 0
     for name, file in sorted(_files(folder / "metrics").items()):
         stat = file.stat()
         latest[name] = [stat.st_size, stat.st_mtime_ns]
+        points = max(points, stat.st_size // _LINE)
     state = meta.get("status", "")
     return listed(
         folder.name,
@@ -89,6 +92,7 @@ def _listed(folder: Path, meta: Mapping[str, Any], experiment: str) -> Listed:
         ended=meta.get("end_time"),
         deleted=meta.get("lifecycle_stage") == "deleted",
         latest=latest,
+        points=points,
         params={name: _text(file) for name, file in _files(folder / "params").items()},
         tags={name: _text(file) for name, file in _files(folder / "tags").items()},
     )

@@ -183,6 +183,7 @@ def _listed(run: Mapping[str, Any], experiment: str) -> Listed:
         ended=info.get("end_time"),
         deleted=info.get("lifecycle_stage") == "deleted",
         latest=latest,
+        points=max((int(entry[0]) for entry in latest.values()), default=0),
         params={entry["key"]: entry.get("value", "") for entry in data.get("params", ())},
         tags={entry["key"]: entry.get("value", "") for entry in data.get("tags", ())},
     )

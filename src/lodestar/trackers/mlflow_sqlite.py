@@ -95,6 +95,7 @@ class SqliteBackend(AbstractBackend):
                 ended=ended,
                 deleted=stage == "deleted",
                 latest=parts["latest_metrics"][key],
+                points=max((entry[0] for entry in parts["latest_metrics"][key].values()), default=0),
                 params=parts["params"][key],
                 tags=parts["tags"][key],
             )

@@ -25,7 +25,8 @@ class Listed:
     the names of what it logged over time, `config` what is stated once. `state` is the tracker's own word for how the
     run stands ("FINISHED", "running", "crashed"). `group` is what the tracker files it under (an experiment, a
     project): the task, unless told otherwise. `trouble` is a sentence for a run that cannot be read at all (a damaged
-    file, a deleted run): it is then left out for that reason, and never fetched.
+    file, a deleted run): it is then left out for that reason, and never fetched. `points` is about how many values a
+    quantity holds, 0 if not known: it only keeps many long runs from being in memory at once.
     """
 
     key: str
@@ -36,6 +37,7 @@ class Listed:
     state: str = ""
     group: str | None = None
     trouble: str = ""
+    points: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
