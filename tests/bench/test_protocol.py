@@ -219,6 +219,14 @@ def test_unknown_names_list_what_exists(tmp_path, task, wanted, said):
         open_bench(task, "smoke", tmp_path, wanted=wanted)
 
 
+def test_a_task_of_the_users_own_is_one_file(tmp_path):
+    own = OWN.with_name("own_task.py")
+    found = open_bench(f"{own}:my_digits", "smoke", tmp_path, wanted=("constant",), tune=(1, 1), seeds=1)
+    carry_out(found, Here())
+    assert found.home.path.name == "my-digits-smoke"
+    assert [run.facts.task for run in found.home.runs] == ["my-digits"]
+
+
 def test_two_methods_of_one_name_are_refused(tmp_path):
     (tmp_path / "mine.py").write_text(OWN.read_text())
     with pytest.raises(BenchError, match="two methods are called 'mine'"):

@@ -108,6 +108,10 @@ def test_p_values_have_two_digits(p, said):
     assert p_value(p) == said
 
 
+def test_no_difference_has_no_sign():
+    assert "| 0.00 (0.00 to 0.00) |" in main_table(told(judge=lambda piece: 0.9))
+
+
 def test_a_home_without_runs_is_reported_as_partial(tmp_path):
     home = Home(tmp_path / "toy-smoke")
     home.remember(Facts("toy", "a made-up task", "smoke", "accuracy", Direction.MAX, {}, PLAN))

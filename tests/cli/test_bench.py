@@ -33,7 +33,7 @@ def test_tasks_are_listed(run):
     result = run("tasks")
     assert result.exit_code == 0, result.output
     assert "digits-mlp" in result.stdout
-    assert "smoke" in result.stdout
+    assert "11.2 M" in result.stdout  # the weights of ResNet-18 at paper scale
 
 
 def test_methods_are_listed_with_their_budget(run):

@@ -1,11 +1,12 @@
 """The tasks and methods that come with the bench, a line each: for lists.
 
-Comes in: nothing. Goes out: plain data. No data set is loaded, no model built.
+Comes in: nothing. Goes out: plain data. No data set is loaded, no weights are made.
 """
 
 import dataclasses
 
 from lodestar.bench import methods, tasks
+from lodestar.bench.problem import SCALES
 
 BUDGETS = {
     "nothing": "25 runs to tune",
@@ -16,10 +17,11 @@ BUDGETS = {
 
 @dataclasses.dataclass(frozen=True)
 class TaskLine:
-    """A task; `missing` says what data are not here, and where they come from."""
+    """A task. `parameters` are the weights at each scale; `missing` tells of data that are not here, size included."""
 
     name: str
     title: str
+    parameters: dict[str, int]
     missing: tuple[str, ...]
 
     def as_dict(self) -> dict[str, object]:
@@ -43,8 +45,16 @@ class MethodLine:
 
 def list_tasks() -> list[TaskLine]:
     """Every task by name."""
-    found = (tasks.task(name) for name in tasks.names())
-    return [TaskLine(task.name, task.title, tuple(str(source.name) for source in task.missing())) for task in found]
+    return [_line(tasks.task(name)) for name in tasks.names()]
+
+
+def _line(task: tasks.Task) -> TaskLine:
+    sizes = {} if task.model is None else {scale: task.model(scale).parameters() for scale in SCALES}
+    missing = tuple(
+        source.size.partition(";")[0] + (", fetched at first use" if source.remotes else ", not here")
+        for source in task.missing()
+    )
+    return TaskLine(task.name, task.title, sizes, missing)
 
 
 def list_methods() -> list[MethodLine]:

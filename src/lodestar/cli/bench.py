@@ -47,7 +47,7 @@ def about() -> None:
 def tasks_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:
-    """List the tasks: what each is, and whether its data are on this machine.
+    """List the tasks: what each is, how large, and whether its data are on this machine.
 
     \b
     Example:
@@ -59,10 +59,12 @@ def tasks_command(
     if as_json:
         _screen.show_json([line.as_dict() for line in found])
         return
-    lines = _screen.table("task", "what", "data")
+    lines = _screen.table("task", "what", ">weights: paper", ">cpu", "data")
+    lines.columns[0].no_wrap = True
     for line in found:
         data = _screen.safe("here", "green") if not line.missing else _screen.safe("; ".join(line.missing), "yellow")
-        lines.add_row(line.name, _screen.safe(line.title), data)
+        weights = (_short(line.parameters.get(scale)) for scale in ("paper", "cpu"))
+        lines.add_row(line.name, _screen.safe(line.title), *weights, data)
     _screen.out().print(lines)
     _screen.out().print("Scales: smoke (seconds, to try things), cpu (about 10 s a run on one core), paper (a GPU).")
     _screen.out().print(
@@ -191,6 +193,13 @@ def report_command(
         _screen.show_json([_as_data(one) for one in stories])
 
 
+def _short(count: int | None) -> str:
+    """A number of weights: 11.2 M, 17 k."""
+    if count is None:
+        return "-"
+    return f"{count / 1e6:.1f} M" if count >= 1e6 else f"{count / 1e3:.0f} k"
+
+
 def _tuning(words: str) -> tuple[int, int]:
     values, cross, seeds = words.lower().partition("x")
     if not cross or not values.isdigit() or not seeds.isdigit() or not int(values) or not int(seeds):
@@ -239,10 +248,9 @@ def _show_table(story: "Story") -> None:
 
     name, wide = story.facts.metric_name, _screen.out().width >= WIDE
     title = f"{story.facts.task}, scale {story.facts.scale}" + ("" if story.complete else " (partial)")
-    lines = _screen.table(
-        "method", "set to", f">test {name}", ">worst", ">to best other", ">p (Welch)", ">diverged", title=title
-    )
-    lines.columns[0].no_wrap = lines.columns[2].no_wrap = True
+    lines = _screen.table("method", "set to", f">test {name}", ">worst", ">to best", ">p", ">diverged", title=title)
+    for column in lines.columns:
+        column.no_wrap = True
     for row in story.table.rows:
         gap = difference(story, row.paired)
         gap = gap if wide else gap.partition(" (")[0]
@@ -255,6 +263,10 @@ def _show_table(story: "Story") -> None:
         lost = f"{row.diverged_tuning} + {row.diverged}" + (f", {row.failed} failed" if row.failed else "")
         lines.add_row(_screen.safe(row.entrant.name, style), row.set_to if row.setting else "-", *figures, lost)
     _screen.out().print(lines)
+    legend = (
+        "To best: paired difference to the best other method; p: Welch. Diverged: in tuning + among the final runs."
+    )
+    _screen.out().print(_screen.safe(legend, "dim"))
     for note in notes(story):
         _screen.out().print(_screen.safe(note, "yellow"))
     for trial, why in list(story.results.failures.items())[:5]:

@@ -168,6 +168,8 @@ def p_value(p: float) -> str:
 
 def _signed(story: Story, value: float) -> str:
     text = number(story, value)
+    if float(text) == 0:
+        return text.removeprefix("-")
     return text if text.startswith("-") else f"+{text}"
 
 
