@@ -6,6 +6,8 @@ a `SweepError` with a cure. Knows nothing of trials.
 
 import logging
 import math
+import os
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ from lodestar._extras import need
 
 LEFT_AT_HOME = [".git", ".venv", "venv", "node_modules", "__pycache__", "*.lodestar", "*.parquet", "*.trials"]
 HEAD = "node:__internal_head__"
+SUBMITTED = "RAY_JOB_CONFIG_JSON_ENV_VAR"  # Ray sets this variable, by that name, in a job that was submitted to it
+ANSWER_SECONDS = 10.0
 log = logging.getLogger(__name__)
 
 
@@ -27,7 +31,8 @@ class RayCluster:
     def connect(cls, address: str | None, *, ship: bool | None, runtime_env: dict[str, Any] | None) -> "RayCluster":
         """To `address`; without one, to a cluster that is up on this machine (or in RAY_ADDRESS), else a new one here.
 
-        `ship` sends the current folder to the nodes; None does so unless all is on this machine anyway.
+        `ship` sends the current folder to the nodes; None does so unless all is on this machine anyway, or `ray job
+        submit` has sent it.
         """
         ray = need("ray", "ray")
         if ray.is_initialized():
@@ -35,15 +40,15 @@ class RayCluster:
                 log.warning("Ray is connected already, so its own runtime environment counts, not the sweep's")
             return cls(ray, ours=False, local=False)
         given = dict(runtime_env or {})
-        shipped = given if ship is False else {"working_dir": str(Path.cwd()), "excludes": LEFT_AT_HOME} | given
-        try:
-            _init(ray, address or "auto", shipped)
-            return cls(ray, ours=True, local=False)
-        except ConnectionError as error:
-            if address is not None:
-                raise SweepError(_no_cluster(address, error)) from error
-        _init(ray, "local", shipped if ship else given, include_dashboard=False)
-        return cls(ray, ours=True, local=True)
+        found = address or _running_here()
+        if found is None:
+            _init(ray, "local", {"working_dir": str(Path.cwd()), **given} if ship else given, include_dashboard=False)
+            return cls(ray, ours=True, local=True)
+        if ship or (ship is None and SUBMITTED not in os.environ):
+            given = {"working_dir": str(Path.cwd()), "excludes": LEFT_AT_HOME} | given
+        _check_answers(found)
+        _init(ray, found, given)
+        return cls(ray, ours=True, local=False)
 
     def slots(self, cpus: float, gpus: float) -> int:
         """How many trials of that need fit on the nodes that are up now."""
@@ -61,14 +66,39 @@ class RayCluster:
             self.ray.shutdown()
 
 
+def _running_here() -> str | None:
+    """A cluster that `ray start` left running on this machine, or that RAY_ADDRESS names; Ray's own rule."""
+    named = os.environ.get("RAY_ADDRESS")
+    if named:
+        return named
+    noted = Path(os.environ.get("RAY_TMPDIR", "/tmp")) / "ray" / "ray_current_cluster"
+    try:
+        address = noted.read_text().strip()
+        _check_answers(address)
+    except (OSError, SweepError):  # none, or one that died and left its note behind
+        return None
+    return address
+
+
+def _check_answers(address: str) -> None:
+    """Ray would try for a minute or more; a host and port that nobody listens at can be told at once."""
+    host, _, port = address.rsplit("://")[-1].rpartition(":")
+    if not host or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_SECONDS).close()
+    except OSError as error:
+        raise SweepError(_no_cluster(address, error)) from error
+
+
 def _init(ray: Any, address: str, runtime_env: dict[str, Any], **more: Any) -> None:
     quiet: dict[str, Any] = {"log_to_driver": False}
     if "://" not in address:
         quiet["logging_level"] = logging.WARNING
     try:
         ray.init(address=address, runtime_env=runtime_env or None, **quiet, **more)
-    except ConnectionError:
-        raise
+    except ConnectionError as error:
+        raise SweepError(_no_cluster(address, error)) from error
     except Exception as error:  # Ray raises many kinds here, plain RuntimeError and ValueError among them
         raise SweepError(_not_connected(address, error)) from error
 
@@ -87,7 +117,7 @@ def _not_connected(address: str, error: Exception) -> str:
         return (
             f"the folder {Path.cwd()} is too large to send to the nodes (Ray takes up to 500 MB): {_line(error)}. "
             "Fix: run this in the folder of your code alone, name what can stay here in .gitignore or .rayignore, or "
-            "use --no-ship where the nodes have your code already"
+            "use --no-ship (ship=False) where the nodes have your code already"
         )
     if "ersion mismatch" in text:
         return f"Ray at {address} is of another version: {_line(error)}. Fix: the same Ray and Python on all machines"

@@ -1,0 +1,156 @@
+"""The Ray place on a real cluster of several nodes on this machine: nothing lost, nothing twice, whatever dies."""
+
+import collections
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # read when Ray is imported: stay on 127.0.0.1
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+
+from lodestar._errors import SweepError
+from lodestar.runs import RunStore
+from lodestar.sweep import Done, Failed, Job, Reported, Schedule, Started, Trial, run_trials
+from lodestar.sweep.ray_place import RayPlace
+
+pytestmark = [
+    pytest.mark.xdist_group("ray"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # Ray leaves the pipes of its own processes open
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning:ray"),
+]
+
+CODE = """
+import os, pathlib, signal, time
+
+def train(*, schedule, seed, total_steps, report, settings):
+    pathlib.Path(settings["mark"] + str(os.getpid())).touch()
+    for step in range(1, total_steps + 1):
+        time.sleep(settings["sleep"] / total_steps)
+        report(step, loss=1 / step, metric=step / total_steps)
+    match settings.get("end"):
+        case "raise":
+            raise RuntimeError("no such data")
+        case "crash":
+            os._exit(3)
+        case "lose the node's process":
+            os.kill(os.getppid(), signal.SIGKILL)
+            time.sleep(60)
+    return {"asked": settings.get("asked", 0)}
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A head without room for trials, and three nodes with room for two each (one of them dies below)."""
+    from ray.cluster_utils import Cluster
+
+    small = {"object_store_memory": 80 * 2**20, "include_dashboard": False}
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **small})
+    for _ in range(3):
+        cluster.add_node(num_cpus=2, wait=False, **small)
+    cluster.wait_for_nodes()
+    yield cluster
+    cluster.shutdown()
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Path:
+    """A folder with the user's code in it, which is shipped to the nodes; and one for marks beside it."""
+    code = tmp_path / "code"
+    code.mkdir()
+    (tmp_path / "marks").mkdir()
+    (code / "ray_job.py").write_text(CODE)
+    monkeypatch.chdir(code)
+    return tmp_path
+
+
+def trial(here: Path, number: int, **settings) -> Trial:
+    mark = str(here / "marks" / f"{number}-")
+    return Trial(f"t{number}", number, 10, Schedule("flat", [0.1] * 10), {"sleep": 0.6, "mark": mark, **settings})
+
+
+JOB = Job("ray_job:train")
+
+
+def test_a_node_killed_in_mid_sweep_loses_nothing_and_doubles_nothing(cluster, here):
+    doomed = next(iter(cluster.worker_nodes))
+    ended: collections.Counter[str] = collections.Counter()
+    nodes, kill_at = collections.defaultdict(set), 4
+
+    def on_event(event, standing) -> None:
+        if isinstance(event, Started):
+            nodes[event.where].add(event.trial.name)
+        if isinstance(event, Done):
+            ended[event.trial.name] += 1
+            if sum(ended.values()) == kill_at:
+                cluster.remove_node(doomed, allow_graceful=False)
+
+    trials = [trial(here, number, asked=number) for number in range(20)]
+    result = run_trials(JOB, trials, RunStore(here / "runs"), RayPlace(cluster.address), on_event=on_event)
+    assert (result.finished, result.failed) == (20, ())
+    assert set(ended.values()) == {1} and len(ended) == 20
+    stored = RunStore.open(here / "runs").read()
+    assert {run.name: run.facts.extra["asked"] for run in stored} == {f"t{number}": number for number in range(20)}
+    assert all(len(run.loss) == len(run.metric) == 10 for run in stored)
+    assert len(nodes) >= 2
+
+
+def test_what_a_trial_does_is_told_and_the_others_go_on(cluster, here):
+    ends = {0: "raise", 1: "crash", 2: "lose the node's process"}
+    trials = [trial(here, number, end=ends.get(number), sleep=1.5) for number in range(6)]
+    trials = [
+        Trial(t.name, t.seed, t.total_steps, t.schedule, {k: v for k, v in t.settings.items() if v}) for t in trials
+    ]
+    events = list(RayPlace(cluster.address, max_retries=1).run(JOB, trials))
+    failed = {event.trial.name: event for event in events if isinstance(event, Failed)}
+    assert {event.trial.name for event in events if isinstance(event, Done)} == {"t3", "t4", "t5"}
+    assert "RuntimeError: no such data" in failed["t0"].reason and "ray_job.py" in failed["t0"].detail
+    assert "exit code 3" in failed["t1"].reason
+    assert "lost 2 times" in failed["t2"].reason
+    marks = collections.Counter(path.name.split("-")[0] for path in (here / "marks").iterdir())
+    assert (marks["0"], marks["1"], marks["2"]) == (1, 1, 2)  # a failure of the user's code is not tried again
+    order = [type(event) for event in events if event.trial.name == "t3"]
+    assert order[0] is Started and order[-1] is Done and Reported in order
+
+
+def test_closing_the_iterator_ends_all_that_runs(cluster, here):
+    events = RayPlace(cluster.address).run(JOB, [trial(here, number, sleep=120) for number in range(4)])
+    assert isinstance(next(events), Started)
+    pids = [int(path.name.split("-")[1]) for path in (here / "marks").iterdir()]
+    events.close()  # pyright: ignore[reportAttributeAccessIssue]
+    limit = time.monotonic() + 10
+    while any(Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < limit:
+        time.sleep(0.1)
+    assert pids and not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+
+
+def test_a_function_that_is_not_there_ends_the_sweep_with_a_sentence(cluster, here):
+    with pytest.raises(SweepError, match=r"on node .*ray_job has no 'tran'.*perhaps train"):
+        list(RayPlace(cluster.address).run(Job("ray_job:tran"), [trial(here, 0)]))
+
+
+def test_the_slots_are_those_of_the_nodes_that_are_up(cluster, here):
+    place = RayPlace(cluster.address, cpus_per_trial=2)
+    try:
+        assert place.slots == len(cluster.worker_nodes)
+        assert RayPlace(cluster.address, gpus_per_trial=1).slots == 0  # connected already: the same cluster
+    finally:
+        place.close()
+
+
+def test_no_cluster_is_said_with_the_cure(here):
+    with pytest.raises(SweepError, match=r"no Ray cluster at 127.0.0.1:1 .*ray status"):
+        _ = RayPlace("127.0.0.1:1").slots
+    with pytest.raises(SweepError, match=r"no Ray cluster at ray://127.0.0.1:1 .*10001"):
+        _ = RayPlace("ray://127.0.0.1:1").slots
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"cpus_per_trial": -1}, {"gpus_per_trial": -1}, {"cpus_per_trial": 0}, {"max_retries": -1}]
+)
+def test_bad_arguments_are_refused(wrong):
+    with pytest.raises(ValueError, match="Fix"):
+        RayPlace(**wrong)
