@@ -12,7 +12,7 @@ from fsspec.implementations.local import LocalFileSystem
 from lodestar._errors import MissingExtra, StoreError
 from lodestar.runs import RunStore, catalog, segment
 from lodestar.runs import store as store_module
-from lodestar.runs.folder import LocalFolder, is_address, open_folder
+from lodestar.runs.folder import is_address, open_folder
 from lodestar.runs.remote import RemoteFolder
 
 pytestmark = [
@@ -139,11 +139,10 @@ def test_a_newer_store_is_refused(address, make_run):
         RunStore.open(address)
 
 
+@pytest.mark.parametrize("address", ["memory", "s3", "rename"], indirect=True)  # a disk has locks
 def test_two_merges_at_once_lose_nothing_and_bring_nothing_back(address, make_run, monkeypatch):
     """The slow merge has read run a; before it writes, a is removed and a second merge has come and gone."""
     store, other = RunStore(address), RunStore(address)
-    if isinstance(open_folder(address), LocalFolder):
-        pytest.skip("on a disk a lock keeps the second merge out")
     store.add_many([make_run("a"), make_run("b")])
     encode = segment.encode
 
@@ -159,10 +158,9 @@ def test_two_merges_at_once_lose_nothing_and_bring_nothing_back(address, make_ru
     assert [(run.name, len(run.loss)) for run in RunStore(address).iter()] == [("b", 7)]
 
 
+@pytest.mark.parametrize("address", ["memory", "s3", "rename"], indirect=True)  # a disk has locks
 def test_a_merge_begins_again_when_another_took_its_files(address, make_run, monkeypatch):
     store, other = RunStore(address), RunStore(address)
-    if isinstance(open_folder(address), LocalFolder):
-        pytest.skip("on a disk a lock keeps the second merge out")
     monkeypatch.setattr(store_module, "BATCH_RUNS", 1)
     for name in "abc":
         store.add(make_run(name))

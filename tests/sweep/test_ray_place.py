@@ -3,6 +3,7 @@
 import collections
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,13 @@ def trial(here: Path, number: int, **settings) -> Trial:
     return Trial(f"t{number}", number, 10, Schedule("flat", [0.1] * 10), {"sleep": 0.6, "mark": mark, **settings})
 
 
+def until(true: Callable[[], bool], seconds: float) -> None:
+    limit = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < limit
+        time.sleep(0.1)
+
+
 JOB = Job("ray_job:train")
 
 
@@ -119,12 +127,10 @@ def test_what_a_trial_does_is_told_and_the_others_go_on(cluster, here):
 def test_closing_the_iterator_ends_all_that_runs(cluster, here):
     events = RayPlace(cluster.address).run(JOB, [trial(here, number, sleep=120) for number in range(4)])
     assert isinstance(next(events), Started)
+    until(lambda: any((here / "marks").iterdir()), 30)
     pids = [int(path.name.split("-")[1]) for path in (here / "marks").iterdir()]
     events.close()  # pyright: ignore[reportAttributeAccessIssue]
-    limit = time.monotonic() + 10
-    while any(Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < limit:
-        time.sleep(0.1)
-    assert pids and not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), 10)
 
 
 def test_a_function_that_is_not_there_ends_the_sweep_with_a_sentence(cluster, here):
