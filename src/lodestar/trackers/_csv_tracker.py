@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from lodestar._errors import RunError
 from lodestar.trackers._csv_file import columns, read_columns
-from lodestar.trackers._folder import find, fingerprint, name_in
+from lodestar.trackers._folder import find, fingerprint, key_in, name_in
 from lodestar.trackers._settings_file import read_yaml
 from lodestar.trackers.tracker import AbstractTracker, Listed, Logged
 
@@ -29,7 +29,7 @@ class AbstractCsvTracker(AbstractTracker):
         path = Path(address).expanduser()
         whole = path.is_file() and path.suffix == ".csv"  # a file named outright may have any name
         self._root, files = find(address, lambda name: whole or name == self.file, f"{self.file} ({self.kind})")
-        self._files = {name_in(self._root, path.parent): path for path in files}
+        self._files = {key_in(self._root, path.parent): path for path in files}
 
     @property
     def address(self) -> str:
@@ -38,16 +38,16 @@ class AbstractCsvTracker(AbstractTracker):
 
     def list(self) -> Iterator[Listed]:
         """Every folder with such a file."""
-        for name, path in self._files.items():
-            beside = path.parent / self.settings
+        for key, path in self._files.items():
+            name, beside = name_in(self._root, path.parent), path.parent / self.settings
             version = fingerprint([path, beside])
             try:
                 found = columns(path)
                 self._check(path, found)
                 quantities = tuple(column for column in found if column != self.clock)
-                yield Listed(name, name, version, quantities, read_yaml(beside))
+                yield Listed(key, name, version, quantities, read_yaml(beside))
             except RunError as error:
-                yield Listed(name, name, version, trouble=str(error))
+                yield Listed(key, name, version, trouble=str(error))
 
     def fetch(self, run: Listed, quantities: Sequence[str]) -> Mapping[str, Logged]:
         """The wanted columns, every row."""

@@ -19,6 +19,8 @@ from lodestar.trackers._layout import Span, decoded, read_event
 from lodestar.trackers._record_file import Block, Corrupt, RecordFile
 from lodestar.trackers.tracker import Logged
 
+_SIGN = 1 << 63
+
 
 @dataclasses.dataclass
 class Tag:
@@ -87,7 +89,7 @@ class Events:
                 self._read_block(block)
                 for tag in self.tags.values():
                     tag.flush()
-        except Corrupt as error:
+        except (Corrupt, IndexError) as error:
             if not seen:
                 raise RunError(
                     f"{path} is not a TensorBoard event file, or its start is damaged: {error}. "
@@ -110,6 +112,8 @@ class Events:
                         step |= (byte & 0x7F) << shift
                         shift, place = shift + 7, place + 1
                     step, place = step | byte << shift, place + 1
+                    if step >= _SIGN:
+                        step -= 2 * _SIGN
                 rest = data[place:stop]
                 for spans, known in layouts.get(len(rest), ()):
                     if (tags := known.get(_around(rest, spans))) is not None:

@@ -25,7 +25,7 @@ def find(address: str | os.PathLike[str], fits: Callable[[str], bool], what: str
         if not fits(path.name):
             raise TrackerError(f"{path} is not {what}. Fix: pass such a file, or the folder that holds some")
         return path.parent, [path]
-    found = sorted(_walk(path, fits))
+    found = sorted(_walk(path, fits), key=lambda file: (file.parent, file.name))
     if not found:
         raise TrackerError(f"{path} holds no {what}, at any depth. Fix: pass the folder your training job wrote to")
     return path, found
@@ -43,9 +43,14 @@ def fingerprint(paths: Iterable[Path]) -> str:
     return digest.hexdigest()[:24]
 
 
+def key_in(root: Path, folder: Path) -> str:
+    """A run's key: its folder's path below the root; "." for the root itself."""
+    return folder.relative_to(root).as_posix()
+
+
 def name_in(root: Path, folder: Path) -> str:
     """A run's name: its folder's path below the root; the root's own name for itself."""
-    return root.name or str(root) if folder == root else folder.relative_to(root).as_posix()
+    return root.name or str(root) if folder == root else key_in(root, folder)
 
 
 def unreadable(path: Path, error: OSError | ValueError) -> RunError:

@@ -16,7 +16,7 @@ import numpy as np
 
 from lodestar._errors import RunError
 from lodestar.runs import Scalar
-from lodestar.trackers._folder import find, fingerprint, name_in
+from lodestar.trackers._folder import find, fingerprint, key_in, name_in
 from lodestar.trackers._settings_file import flat, read_json
 from lodestar.trackers.tracker import AbstractTracker, Listed, Logged
 
@@ -38,7 +38,7 @@ class HuggingfaceTracker(AbstractTracker):
             folder = path.parent
             inside = _checkpoint(folder) is not None and folder != self._root
             self._outputs.setdefault(folder.parent if inside else folder, []).append(path)
-        self._names = {name_in(self._root, folder): folder for folder in self._outputs}
+        self._folders = {key_in(self._root, folder): folder for folder in self._outputs}
 
     @property
     def address(self) -> str:
@@ -47,23 +47,23 @@ class HuggingfaceTracker(AbstractTracker):
 
     def list(self) -> Iterator[Listed]:
         """Every output folder."""
-        for name, folder in self._names.items():
-            path = self._latest(folder)
+        for key, folder in self._folders.items():
+            name, path = name_in(self._root, folder), self._latest(folder)
             version = fingerprint([path])
             try:
                 state = _state(path)
             except RunError as error:
-                yield Listed(name, name, version, trouble=str(error))
+                yield Listed(key, name, version, trouble=str(error))
                 continue
             quantities = dict.fromkeys(
                 key for entry in _history(state) for key, value in entry.items() if _number(value)
             )
             logged = tuple(key for key in quantities if key != "step")
-            yield Listed(name, name, version, logged, _config(state, path.parent, folder), _how_it_stands(state))
+            yield Listed(key, name, version, logged, _config(state, path.parent, folder), _how_it_stands(state))
 
     def fetch(self, run: Listed, quantities: Sequence[str]) -> Mapping[str, Logged]:
         """The wanted quantities of the latest state."""
-        entries = _history(_state(self._latest(self._names[run.key])))
+        entries = _history(_state(self._latest(self._folders[run.key])))
         found: dict[str, Logged] = {}
         for name in dict.fromkeys(quantities):
             points = [(entry["step"], entry[name]) for entry in entries if _number(entry.get(name)) and name != "step"]

@@ -17,7 +17,7 @@ import numpy as np
 from lodestar._errors import RunError
 from lodestar.runs import Scalar
 from lodestar.trackers._csv_file import columns, read_columns
-from lodestar.trackers._folder import find, fingerprint, name_in, unreadable
+from lodestar.trackers._folder import find, fingerprint, key_in, name_in, unreadable
 from lodestar.trackers._settings_file import flat, read_json
 from lodestar.trackers.tracker import AbstractTracker, Listed, Logged
 
@@ -39,7 +39,7 @@ class RayTuneTracker(AbstractTracker):
         self._root, files = find(address, fits, "result.json or progress.csv (Ray Tune trial)")
         self._trials: dict[str, Path] = {}
         for path in files:  # sorted: result.json comes after progress.csv, and takes its place
-            self._trials[name_in(self._root, path.parent)] = path
+            self._trials[key_in(self._root, path.parent)] = path
         self._states: dict[Path, dict[str, str]] = {}
 
     @property
@@ -49,16 +49,16 @@ class RayTuneTracker(AbstractTracker):
 
     def list(self) -> Iterator[Listed]:
         """Every trial."""
-        for name, path in self._trials.items():
-            folder = path.parent
+        for key, path in self._trials.items():
+            folder, name = path.parent, name_in(self._root, path.parent)
             state = self._state(folder)
             version = fingerprint([path, folder / "params.json"]) + state[:1]
             try:
                 quantities, config = _quantities(path), _params(folder / "params.json")
             except RunError as error:
-                yield Listed(name, name, version, trouble=str(error))
+                yield Listed(key, name, version, trouble=str(error))
                 continue
-            yield Listed(name, name, version, quantities, config, state, group=folder.parent.name or None)
+            yield Listed(key, name, version, quantities, config, state, group=folder.parent.name or None)
 
     def fetch(self, run: Listed, quantities: Sequence[str]) -> Mapping[str, Logged]:
         """Every report of the wanted quantities."""

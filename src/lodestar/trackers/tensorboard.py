@@ -15,7 +15,7 @@ from typing import ClassVar
 from lodestar._errors import RunError
 from lodestar.runs import Scalar
 from lodestar.trackers._event_file import read_events
-from lodestar.trackers._folder import find, fingerprint, name_in
+from lodestar.trackers._folder import find, fingerprint, key_in, name_in
 from lodestar.trackers._settings_file import read_yaml
 from lodestar.trackers.tracker import AbstractTracker, Listed, Logged
 
@@ -72,12 +72,12 @@ class TensorboardTracker(AbstractTracker):
                 if folder.parent not in self._folders or not self._belongs(folder):
                     yield self._listed(folder)
             except RunError as error:
-                name = name_in(self._root, folder)
-                yield Listed(name, name, fingerprint(self._folders[folder]), trouble=str(error))
+                version = fingerprint(self._folders[folder])
+                yield Listed(*self._called(folder), version, trouble=str(error))
 
     def fetch(self, run: Listed, quantities: Sequence[str]) -> Mapping[str, Logged]:
         """Every scalar of the wanted tags."""
-        folder = self._root if run.key == name_in(self._root, self._root) else self._root / run.key
+        folder = self._root / run.key
         wanted = set(quantities)
         found = self._read(folder, {name: name for name in wanted})
         for child in self._below.get(folder, ()):
@@ -99,8 +99,11 @@ class TensorboardTracker(AbstractTracker):
             else:
                 continue
             files += self._folders[child]
-        name = name_in(self._root, folder)
-        return Listed(name, name, fingerprint(files), tuple(quantities), config, state)
+        return Listed(*self._called(folder), fingerprint(files), tuple(quantities), config, state)
+
+    def _called(self, folder: Path) -> tuple[str, str]:
+        """A run's key and name."""
+        return key_in(self._root, folder), name_in(self._root, folder)
 
     def _belongs(self, folder: Path) -> bool:
         scan = self._scan(folder)
