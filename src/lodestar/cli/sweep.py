@@ -129,6 +129,8 @@ def sweep_command(
             table.__exit__()
             _screen.warn("Stopped. The same command goes on from here.")
             raise typer.Exit(130) from None
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
     if as_json:
         _screen.show_json(result.as_dict())
     else:

@@ -6,8 +6,10 @@ does one that grows too large. Started as fresh interpreters, never forked: safe
 
 import logging
 import selectors
+import shutil
 import tempfile
 import time
+import weakref
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -44,8 +46,9 @@ class LocalPlace(AbstractPlace):
                 raise ValueError(f"{name} must be at least 1, got {value}. Fix: leave it out for the default")
         self._slots = jobs or max(1, cores_here() // threads)
         self._threads, self._pin, self._timeout = threads, pin, timeout
-        self._scratch = tempfile.TemporaryDirectory(prefix="lodestar-sweep-") if logs is None else None
-        self.logs = Path(self._scratch.name if self._scratch is not None else logs or ".")
+        self.logs = Path(tempfile.mkdtemp(prefix="lodestar-sweep-") if logs is None else logs)
+        if logs is None:
+            weakref.finalize(self, shutil.rmtree, self.logs, ignore_errors=True)
         self._keep = False
         self._kept: list[LocalWorker] = []
         self._claimed = Cores()

@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 from pathlib import Path
+from typing import IO
 
 HEAD, TAIL, MOST = 100_000, 100_000, 400_000
 
@@ -28,11 +29,10 @@ class CappedLog:
             target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
             for stream in (1, 2):
                 os.dup2(target, stream)
-            os.close(target)
+            if target > 2:  # the last trial may have closed one of them
+                os.close(target)
             self._path, self._left_out = path, 0
-        for stream in (sys.stdout, sys.stderr):
-            if hasattr(stream, "reconfigure"):
-                stream.reconfigure(line_buffering=True, errors="backslashreplace")  # pyright: ignore
+        sys.stdout, sys.stderr = _stream(1), _stream(2)
 
     def trim(self) -> None:
         """Cut the middle out of a file that grew too large."""
@@ -71,6 +71,11 @@ def end_of(path: Path, most: int = 4000) -> str:
             return file.read().decode(errors="replace").strip()
     except OSError:
         return ""
+
+
+def _stream(descriptor: int) -> IO[str]:
+    """A fresh stream for each trial: the last one may have closed or replaced it. Each line is written at once."""
+    return open(descriptor, "w", buffering=1, errors="backslashreplace", closefd=False)
 
 
 def _flush() -> None:

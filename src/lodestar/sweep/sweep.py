@@ -90,7 +90,7 @@ def run_trials(
         if on_start is not None:
             on_start(standing)
         if left:
-            _carry(job, left, place, Keeper(kept, _writer(log_to, stack)), journal, standing, on_event)
+            _carry(job, left, place, Keeper(kept, _writer(log_to)), journal, standing, on_event)
         if standing.ended >= MERGE_FROM:
             kept.compact()
     failed_before = sum(trial.name in skipped for trial in trials)
@@ -160,7 +160,7 @@ def _result(store: RunStore, trials: int, standing: Standing, failed_before: int
     )
 
 
-def _writer(log_to: str | None, stack: contextlib.ExitStack) -> Callable[[Run], None] | None:
+def _writer(log_to: str | None) -> Callable[[Run], None] | None:
     """Where runs are logged besides the store."""
     if log_to is None:
         return None

@@ -13,6 +13,7 @@ import select
 import socket
 import threading
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,11 @@ MOST_THREADS = 16  # left behind by trials
 
 def main(descriptor: int) -> None:
     """Work until told to end; `descriptor` is this end of the socket."""
-    _Worker(wire.Channel(socket.socket(fileno=descriptor))).work()
+    try:
+        _Worker(wire.Channel(socket.socket(fileno=descriptor))).work()
+    except BaseException:  # noqa: BLE001  nothing may keep a broken worker alive
+        traceback.print_exc()
+        os._exit(1)  # threads that a trial left behind would hold the process
 
 
 class _Worker:
