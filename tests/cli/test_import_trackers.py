@@ -50,7 +50,12 @@ def test_a_second_import_says_that_all_was_there(lodestar):
 def test_a_dry_run_writes_nothing(lodestar, tmp_path):
     result = lodestar("mlflow", "mlruns", "--out", "s", "--dry-run")
     assert result.exit_code == 0 and "val_acc" in result.stdout
+    assert "2 runs would be fetched into s." in result.stdout
     assert not (tmp_path / "s").exists()
+    lodestar("mlflow", "mlruns", "--out", "s", "--limit", 1)
+    assert (
+        "1 runs would be fetched into s, 1 are there" in lodestar("mlflow", "mlruns", "--out", "s", "--dry-run").stdout
+    )
 
 
 def test_json_is_pure_and_complete(lodestar):

@@ -18,6 +18,7 @@ QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "DO_NOT_TRACK": "true",
     "MLFLOW_ALLOW_FILE_STORE": "true",
+    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
 }
 
@@ -91,6 +92,8 @@ def server(folder: Path, *, backend: str | None = None, workers: int = 1) -> Ite
     command = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port)]
     command += ["--backend-store-uri", backend or f"sqlite:///{folder / 'server.db'}", "--workers", str(workers)]
     command += ["--artifacts-destination", str(folder / "artifacts")]
+    if workers > 1:  # a busy machine takes long to start one: not to be taken for dead meanwhile
+        command += ["--uvicorn-opts", "--timeout-worker-healthcheck 120"]
     with (folder / "server.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **QUIET}, start_new_session=True)
     try:
@@ -100,7 +103,7 @@ def server(folder: Path, *, backend: str | None = None, workers: int = 1) -> Ite
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, 15)
         try:
-            process.wait(10)
+            process.wait(3)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, 9)
             process.wait()

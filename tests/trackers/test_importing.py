@@ -119,6 +119,19 @@ def test_runs_of_one_name_are_told_apart_by_their_id(store):
     assert len(import_runs(shelf, store).unchanged) == 3
 
 
+def test_a_renamed_run_keeps_its_first_name_in_the_store(shelf, store):
+    import_runs(shelf, store)
+    shelf.change("b", name="better", version="2")
+    assert import_runs(shelf, store).replaced == ["b"]
+    assert any("called 'better' in the tracker by now" in note for note in store.read(["b"])[0].notes)
+
+
+def test_a_total_that_says_not_stated_is_no_total(store):
+    shelf = Shelf()
+    shelf.put("a", curves(), config={"max_steps": -1})
+    assert import_runs(shelf, store).notes == []
+
+
 def test_a_run_from_elsewhere_is_not_overwritten(shelf, store):
     import_runs(shelf, store)
     other = Shelf("another shelf")

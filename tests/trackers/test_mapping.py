@@ -67,6 +67,13 @@ def test_an_unknown_step_says_what_may_be_named():
         mapped("loss val_acc", choices=Choices(step="stp"))
 
 
+def test_an_unknown_key_of_the_config_lists_those_there_are():
+    shelf = Shelf()
+    shelf.put("a", curves(), config={"max_steps": 100})
+    with pytest.raises(TrackerError, match=r"no run in the shelf has 'max_step'.*Did you mean 'max_steps'\?"):
+        TrackerImport(shelf, Choices(total="max_step"))
+
+
 def test_a_name_that_does_not_tell_the_direction_asks_for_it():
     with pytest.raises(TrackerError, match="--direction max"):
         mapped("loss flux", choices=Choices(metric="flux"))

@@ -58,6 +58,14 @@ def show_report(report: "ImportReport", store: str) -> None:
         _screen.complain("no run was imported. Fix: see the reasons above, or check the columns with --dry-run")
 
 
+def show_plan(report: "ImportReport", to_fetch: int, store: str) -> None:
+    """What an import would do."""
+    _show_left_out(report)
+    there = f", {len(report.unchanged)} are there already" if report.unchanged else ""
+    sentence = f"{to_fetch} runs would be fetched into {store}{there}. Nothing was written (--dry-run)."
+    _screen.out().print(_screen.safe(sentence, "bold"))
+
+
 def _show_left_out(report: "ImportReport") -> None:
     """Runs left out, those with one reason together."""
     reasons: dict[str, list[str]] = {}

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from lodestar.cli import _screen
-from lodestar.cli._import_screen import show_guess, show_report
+from lodestar.cli._import_screen import show_guess, show_plan, show_report
 from lodestar.trackers.kinds import KINDS, Choice, Kind
 
 CHOICES = ("loss", "metric", "direction", "lr", "step", "task", "total")
@@ -123,7 +123,9 @@ def _run(kind: Kind, given: dict[str, Any]) -> None:
     if not quiet:
         title = f"{len(found.runs)} runs in {found.tracker.address}"
         show_guess(found.mapped.guess, title, what="quantity", counts=found.mapped.counts)
-    if not given["dry_run"]:
+    if given["dry_run"]:
+        given["to_fetch"] = found.look(RunStore(given["out"]))
+    else:
         with _screen.progress("fetching", len(found.runs), quiet=quiet) as update:
             found.store(RunStore(given["out"]), on_progress=lambda done, total, what: update(done, what))
     _end(found, given)
@@ -135,7 +137,9 @@ def _end(found: Any, given: dict[str, Any]) -> None:
         store = None if dry else given["out"]
         quantities = {"quantities": dict(found.mapped.counts), "runs": len(found.runs)}
         _screen.show_json({**found.report.as_dict(), **quantities, "store": store})
-    elif not dry:
+    elif dry:
+        show_plan(found.report, given["to_fetch"], given["out"])
+    else:
         show_report(found.report, given["out"])
     if not dry and not found.report.imported and not found.report.unchanged:
         raise typer.Exit(1)

@@ -32,8 +32,11 @@ def build(plan: Plan, name: str, logged: Mapping[str, Logged], *, identity: str,
     for role, curve in placed.curves.items():
         gathered.curves[role].append(curve)
     run = assemble(gathered, _guess(plan, placed))
-    if name != plan.run.name:
-        odd[f"another run is called {plan.run.name!r}: this one carries its id"] = None
+    own = plan.run.name.strip()
+    if own and name.startswith(f"{own} ("):
+        odd[f"another run is called {own!r}: this one carries its id"] = None
+    elif own and name != own:
+        odd[f"it is called {own!r} in the tracker by now: the store keeps its first name"] = None
     run = run.replace(notes=(*plan.notes, *placed.notes, *odd, *run.notes))
     return run if len(run.lr) or not plan.rebuild_lr else _with_lr(run, plan, placed)
 

@@ -49,6 +49,10 @@ class TrackerImport:
         )
         self.report = ImportReport(self.mapped.guess)
 
+    def look(self, store: RunStore) -> int:
+        """How many runs `store` would fetch; the report says which are there already, and which are left out."""
+        return len(self._todo(Ledger(store, identity(self.tracker))))
+
     def store(self, store: RunStore, on_progress: Progress | None = None) -> ImportReport:
         """Fetch what is new and store it."""
         self._tell = on_progress or self._tell

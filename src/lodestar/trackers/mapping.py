@@ -92,6 +92,7 @@ def map_runs(runs: Sequence[Listed], choices: Choices, tracker: AbstractTracker)
     counts = _counted(logging_runs)
     _check_stated(choices, counts, clock, len(logging_runs), place)
     facts = list(dict.fromkeys(key for run in runs for key in run.config))
+    _check_keys(choices, facts, place)
     step, why = _step(choices.step, counts, clock, tracker.clock_counts_calls, len(logging_runs))
     known = _known(tracker, choices, counts)
     guess = _guess(known.over(choices), counts, facts, step or clock, len(logging_runs))
@@ -173,6 +174,20 @@ def _check_stated(choices: Choices, counts: Mapping[str, int], clock: str, runs:
         raise TrackerError(
             f"no run in {place} logged {name!r} (--{role}).{hint} The {runs} runs logged: {listed_counts(counts)}. "
             f"Fix: name one of these, or {also}"
+        )
+
+
+def _check_keys(choices: Choices, facts: Sequence[str], place: str) -> None:
+    for role in FROM_CONFIG:
+        key = getattr(choices, role)
+        if key is None or key in facts or key == NONE or (role == "total" and key.isdigit()):
+            continue
+        close = difflib.get_close_matches(key, facts, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        shown = ", ".join(repr(fact[:60]) for fact in facts[:20]) or "none at all"
+        raise TrackerError(
+            f"no run in {place} has {key!r} in its config ({role}).{hint} Keys: {shown}"
+            f"{f' and {len(facts) - 20} more' if len(facts) > 20 else ''}. Fix: name one of these, or {NONE!r}"
         )
 
 

@@ -77,6 +77,8 @@ def _facts(run: Listed, mapped: Mapped) -> dict[str, str]:
     """What the config states, as texts; the task is the tracker's group unless the user names another."""
     guess = mapped.guess
     found = {role: str(run.config[key]) for role in FROM_CONFIG if (key := guess[role]) in run.config and key}
+    if found.get("total", "").strip().startswith("-"):  # Transformers' way to say: not stated
+        del found["total"]
     total = guess["total"]
     if total and total.isdigit() and total not in run.config:
         found["total"] = total
