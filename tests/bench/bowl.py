@@ -1,4 +1,4 @@
-"""A small problem of our own: least squares with a matrix and a vector of weights. Gradients by hand, in any library."""
+"""A small problem of our own: least squares with a matrix and a vector of weights. Gradients by hand."""
 
 import jax
 import numpy as np

@@ -1,15 +1,17 @@
 """The recipe's optimiser, Prodigy and Mechanic: against PyTorch and Optax, step for step."""
 
+from typing import Any
+
 import jax
 import numpy as np
 import optax
 import pytest
 import torch
 from optax import contrib
+from tests.bench.bowl import ADAM, ADAMW, SGD, START, assert_same, descend, gradient, torch_path
 
 from lodestar.bench import optimisers
 from lodestar.bench.problem import Recipe
-from tests.bench.bowl import ADAM, ADAMW, SGD, START, assert_same, descend, gradient, torch_path
 
 RATES = 0.05 * np.cos(np.linspace(0, 1.5, 25))
 FORMS = {
@@ -56,16 +58,20 @@ def test_a_recipe_has_one_optimiser_of_each_form(form, recipe):
 def test_another_rate_compiles_nothing_anew(form):
     optimiser = FORMS[form](ADAMW)
     params = jax.tree.map(lambda leaf: leaf.astype(np.float32), START)
-    update = jax.jit(optimiser.update)
-    compiled = []
+    traced = []
+
+    @jax.jit
+    def update(*arguments):
+        traced.append(1)
+        return optimiser.update(*arguments)
+
     for rate in (0.1, 0.2):
         state = jax.jit(optimiser.init)(params, np.float32(rate))
         _, kept, used = update(params, state, params, np.float32(rate))
         assert jax.tree.map(np.shape, kept) == jax.tree.map(np.shape, state)
         assert jax.tree.map(lambda leaf: leaf.dtype, kept) == jax.tree.map(lambda leaf: leaf.dtype, state)
         assert np.shape(used) == ()
-        compiled.append(update._cache_size())
-    assert compiled[0] == compiled[1]
+    assert len(traced) == 1
 
 
 def test_prodigy_is_optax_and_logs_distance_times_multiplier():
@@ -73,7 +79,7 @@ def test_prodigy_is_optax_and_logs_distance_times_multiplier():
     with jax.enable_x64(True):
         reference = contrib.prodigy(2.0, betas=(0.9, 0.999), weight_decay=1e-2)
         params = jax.tree.map(jax.numpy.asarray, START)
-        state: contrib.ProdigyState = reference.init(params)  # pyright: ignore[reportAssignmentType]
+        state: Any = reference.init(params)
         update = jax.jit(reference.update)
         for expected, _, used in ours:
             assert used == pytest.approx(float(state.estim_lr) * 2.0)
@@ -91,7 +97,7 @@ def test_mechanic_is_optax_and_logs_scale_times_base_rate():
         inner = optax.chain(optax.add_decayed_weights(1e-2), optax.sgd(schedule, momentum=0.9, nesterov=True))
         reference = contrib.mechanize(inner)
         params = jax.tree.map(jax.numpy.asarray, START)
-        state: contrib.MechanicState = reference.init(params)  # pyright: ignore[reportAssignmentType]
+        state: Any = reference.init(params)
         update = jax.jit(reference.update)
         for (expected, _, used), rate in zip(ours, rates, strict=True):
             moves, state = update(gradient(params), state, params)

@@ -4,10 +4,10 @@ import dataclasses
 
 import numpy as np
 import pytest
-
-from lodestar.bench.optimisers import hypergradient
 from tests.bench import reference_hypergradient as reference
 from tests.bench.bowl import ADAM, ADAMW, SGD, START, descend, gradient, loss
+
+from lodestar.bench.optimisers import hypergradient
 
 
 def flat(params):

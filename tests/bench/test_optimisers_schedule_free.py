@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-
-from lodestar.bench.optimisers import schedule_free
 from tests.bench.bowl import ADAMW, SGD, START, descend, torch_path
 from tests.bench.reference_schedule_free import schedule_free as reference
 from tests.bench.test_optimisers_hypergradient import flat, gradient_of
+
+from lodestar.bench.optimisers import schedule_free
 
 RATES = 0.05 * np.minimum(np.arange(1, 41) / 10, 1)  # a warm-up, then flat
 

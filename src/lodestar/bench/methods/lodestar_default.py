@@ -9,5 +9,5 @@ METHOD = SteeredMethod(
     "lodestar",
     "Lodestar, default preset",
     "default",
-    fits={"paper": {}, "cpu": {"updates": 8_000}, "smoke": {"updates": 500, "members": 1}},
+    fits={"paper": {}, "cpu": {"updates": 8_000}, "smoke": {"updates": 200, "members": 1, "check_every": 100}},
 )

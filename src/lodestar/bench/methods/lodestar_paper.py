@@ -14,6 +14,6 @@ METHOD = SteeredMethod(
     fits={
         "paper": {"preset": "paper"},
         "cpu": {"updates": 16_000, "members": 1},
-        "smoke": {"updates": 500, "members": 1},
+        "smoke": {"updates": 200, "members": 1, "check_every": 100},
     },
 )

@@ -60,13 +60,13 @@ class Policy:
 def load(path: Path) -> Policy:
     """Read a policy's file."""
     try:
-        with np.load(path, allow_pickle=False) as held:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as held:
             arrays = {name: held[name] for name in held.files}
         about = json.loads(str(arrays.pop("about")))
         assert about["format"] == FORMAT
     except FileNotFoundError:
         raise BenchError(f"there is no policy at {path}. Fix: learn one first") from None
-    except (OSError, ValueError, KeyError, TypeError, AssertionError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, KeyError, TypeError, AssertionError, EOFError, zipfile.BadZipFile) as error:
         raise BenchError(f"{path} is not a policy of the bench, or damaged: {error!r}. Fix: learn it again") from error
     if about["version"] > VERSION:
         raise BenchError(
