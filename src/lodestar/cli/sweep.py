@@ -58,6 +58,9 @@ def sweep_command(
     on: Annotated[str, typer.Option(metavar="local|ray|ray://HOST:PORT", help="Where trials run.")] = "local",
     cpus: Annotated[float | None, typer.Option(min=0, help="CPUs for each trial, on Ray.")] = None,
     gpus: Annotated[float | None, typer.Option(min=0, help="GPUs for each trial, on Ray.")] = None,
+    no_ship: Annotated[
+        bool, typer.Option("--no-ship", help="On Ray: the nodes have the code already; do not send this folder.")
+    ] = False,
     log_to: Annotated[
         str | None,
         typer.Option("--log-to", metavar="TRACKER", help="Also log runs to mlflow:..., wandb:... or tensorboard:..."),
@@ -117,7 +120,15 @@ def sweep_command(
                 job,
                 trials,
                 out,
-                make_place(on, jobs=jobs, threads=threads, logs=folder_beside(out), cpus=cpus, gpus=gpus),
+                make_place(
+                    on,
+                    jobs=jobs,
+                    threads=threads,
+                    logs=folder_beside(out),
+                    cpus=cpus,
+                    gpus=gpus,
+                    ship=False if no_ship else None,
+                ),
                 identity=identity(job, found, trials, seed=seed),
                 retry_failed=retry_failed,
                 add=add,

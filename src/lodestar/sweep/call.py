@@ -127,6 +127,7 @@ def make_place(
     logs: Path | None = None,
     cpus: float | None = None,
     gpus: float | None = None,
+    ship: bool | None = None,
 ) -> AbstractPlace:
     """Where trials run: None or "local"; "ray" (a cluster that is up, else one on this machine); a "ray://" address."""
     if isinstance(on, AbstractPlace):
@@ -140,7 +141,7 @@ def make_place(
     from lodestar.sweep.ray_place import RayPlace
 
     address = None if on == "ray" else on
-    return RayPlace(address=address, cpus_per_trial=cpus or threads, gpus_per_trial=gpus or 0)
+    return RayPlace(address, cpus_per_trial=threads if cpus is None else cpus, gpus_per_trial=gpus or 0, ship=ship)
 
 
 def identity(job: Job, space: AbstractSpace, trials: Sequence[Trial], *, seed: int) -> dict[str, Any]:
