@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from lodestar.bench.cost import cost
+from lodestar.bench.entrant import Entrant
 from lodestar.bench.entry import open_bench
-from lodestar.bench.plan import Entrant, Plan
+from lodestar.bench.plan import Plan
 from lodestar.bench.protocol import carry_out
 from lodestar.bench.results import Results
 from lodestar.sweep.local import LocalPlace

@@ -3,7 +3,8 @@
 import math
 from collections.abc import Callable
 
-from lodestar.bench.plan import Entrant, Piece, Plan
+from lodestar.bench.entrant import Entrant, Piece
+from lodestar.bench.plan import Plan
 from lodestar.bench.results import LEARN, Record, Results
 from lodestar.runs import Direction, Status
 from lodestar.sweep.shapes import PAPER_SHAPES

@@ -7,7 +7,8 @@ import pytest
 from tests.bench.played import FIRST, GRID, LEARNER, OURS, SHAPES, good, play
 
 from lodestar._errors import BenchError
-from lodestar.bench.plan import Entrant, Plan, records_of
+from lodestar.bench.entrant import Entrant
+from lodestar.bench.plan import Plan, records_of
 from lodestar.bench.results import Record, Results
 from lodestar.runs import Direction, Facts, Status
 

@@ -10,7 +10,8 @@ import math
 import statistics
 from collections.abc import Iterable, Sequence
 
-from lodestar.bench.plan import Entrant, Plan, records_of
+from lodestar.bench.entrant import Entrant
+from lodestar.bench.plan import Plan, records_of
 from lodestar.bench.results import Record, Results
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from lodestar._errors import BenchError
 from lodestar.bench import methods, tasks
+from lodestar.bench.entrant import Entrant
 from lodestar.bench.home import Facts, Home
-from lodestar.bench.plan import Entrant, Plan, Source
+from lodestar.bench.plan import Plan, Source
 from lodestar.bench.problem import AbstractProblem
 from lodestar.bench.protocol import Bench
 from lodestar.sweep.shapes import PAPER_SHAPES

@@ -23,7 +23,8 @@ from typing import Any
 from lodestar import _disk
 from lodestar._errors import BenchError, StoreError
 from lodestar.bench.diary import Diary
-from lodestar.bench.plan import Entrant, Plan
+from lodestar.bench.entrant import Entrant
+from lodestar.bench.plan import Plan
 from lodestar.bench.results import Record, Results
 from lodestar.runs import Direction, RunStore
 from lodestar.sweep.journal import held

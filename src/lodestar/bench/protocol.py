@@ -13,8 +13,9 @@ from collections.abc import Callable
 from lodestar import _disk
 from lodestar._errors import BenchError
 from lodestar.bench import work
+from lodestar.bench.entrant import Piece
 from lodestar.bench.home import Facts, Home
-from lodestar.bench.plan import Piece, Plan
+from lodestar.bench.plan import Plan
 from lodestar.bench.problem import AbstractProblem
 from lodestar.bench.quasi_random import schedules
 from lodestar.bench.results import LEARN, SWEEP, Results

@@ -9,7 +9,8 @@ import dataclasses
 import math
 
 from lodestar.bench.cost import Cost, cost
-from lodestar.bench.plan import Entrant, Plan, records_of
+from lodestar.bench.entrant import Entrant
+from lodestar.bench.plan import Plan, records_of
 from lodestar.bench.results import Record, Results
 from lodestar.bench.statistics import Paired, Spread, Welch, paired, spread, welch
 from lodestar.runs import Direction

@@ -93,7 +93,7 @@ class Screen:
         if isinstance(event, Failed):
             self._failed += 1
             if self._failed <= 5:
-                self._warn(f"{event.trial.name} failed: {event.reason}")
+                self._warn(f"{event.trial.name} failed: {event.reason[:240]}")
         self._show()
 
     def stopped(self, command: str) -> None:

@@ -4,7 +4,6 @@ Comes in: tasks, methods, the size of the table. Goes out: runs in a folder, a t
 Parses and prints; the protocol lives in `lodestar.bench`.
 """
 
-import math
 import shlex
 import sys
 from pathlib import Path
@@ -14,12 +13,12 @@ import typer
 
 from lodestar.cli import _screen
 from lodestar.cli._app import SETTINGS
+from lodestar.cli._bench_table import as_data, show_table
 
 if TYPE_CHECKING:
     from lodestar.bench.protocol import Bench
     from lodestar.bench.report.story import Story
 
-WIDE = 110  # columns from which on a difference is shown with its interval
 group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, context_settings=SETTINGS)
 
 
@@ -50,8 +49,9 @@ def tasks_command(
     """List the tasks: what each is, how large, and whether its data are on this machine.
 
     \b
-    Example:
+    Examples:
       lodestar bench tasks
+      lodestar bench tasks --json > tasks.json
     """
     from lodestar.bench.listing import list_tasks
 
@@ -79,8 +79,9 @@ def methods_command(
     """List the schedulers that can be compared: what each is, and what it does with its budget.
 
     \b
-    Example:
+    Examples:
       lodestar bench methods
+      lodestar bench methods --json > methods.json
     """
     from lodestar.bench.listing import list_methods
 
@@ -153,10 +154,10 @@ def table_command(
         return
     stories = _carry_out(benches, jobs, retry_failed, as_json)
     if as_json:
-        _screen.show_json([_as_data(one) for one in stories])
+        _screen.show_json([as_data(one) for one in stories])
     for one in stories:
         if not as_json:
-            _show_table(one)
+            show_table(one)
     if any(one.results.failures for one in stories):
         raise typer.Exit(1)
 
@@ -187,10 +188,10 @@ def report_command(
             story, files = write_report(home, target)
         stories.append(story)
         if not as_json:
-            _show_table(story)
+            show_table(story)
             _screen.out().print(_screen.safe(f"Report: {target / 'README.md'} and {len(files) - 1} files.", "green"))
     if as_json:
-        _screen.show_json([_as_data(one) for one in stories])
+        _screen.show_json([as_data(one) for one in stories])
 
 
 def _short(count: int | None) -> str:
@@ -241,51 +242,3 @@ def _show_sizes(benches: "list[Bench]") -> None:
         _screen.out().print(
             _screen.safe(f"{bench.home.path.name}: {runs} runs and {learnings} learnings to make{told}")
         )
-
-
-def _show_table(story: "Story") -> None:
-    from lodestar.bench.report.words import difference, notes, number, p_value, result
-
-    name, wide = story.facts.metric_name, _screen.out().width >= WIDE
-    title = f"{story.facts.task}, scale {story.facts.scale}" + ("" if story.complete else " (partial)")
-    lines = _screen.table("method", "set to", f">test {name}", ">worst", ">to best", ">p", ">diverged", title=title)
-    for column in lines.columns:
-        column.no_wrap = True
-    for row in story.table.rows:
-        gap = difference(story, row.paired)
-        gap = gap if wide else gap.partition(" (")[0]
-        figures = [result(story, row), number(story, row.worst), gap, p_value(row.welch.p)]
-        if not row.finals.count:
-            figures = ["failed" if row.trouble else "not yet", "-", "-", "-"]
-        elif not row.complete:
-            figures[0] += f" ({row.finals.count} of {row.planned})"
-        style = "bold" if row.entrant.group == "ours" else ""
-        lost = f"{row.diverged_tuning} + {row.diverged}" + (f", {row.failed} failed" if row.failed else "")
-        lines.add_row(_screen.safe(row.entrant.name, style), row.set_to if row.setting else "-", *figures, lost)
-    _screen.out().print(lines)
-    legend = (
-        "To best: paired difference to the best other method; p: Welch. Diverged: in tuning + among the final runs."
-    )
-    _screen.out().print(_screen.safe(legend, "dim"))
-    for note in notes(story):
-        _screen.out().print(_screen.safe(note, "yellow"))
-    for trial, why in list(story.results.failures.items())[:5]:
-        _screen.complain(f"{trial} failed: {why}")
-    if story.results.failures:
-        _screen.complain(f"{len(story.results.failures)} trials failed. Fix: mend it, then add --retry-failed")
-
-
-def _as_data(story: "Story") -> dict[str, object]:
-    import dataclasses
-
-    rows = [dataclasses.asdict(row) for row in story.table.rows]
-    facts = {"task": story.facts.task, "scale": story.facts.scale, "metric": story.facts.metric_name}
-    floor = story.results.floor
-    return {
-        **facts,
-        "direction": str(story.facts.direction),
-        "complete": story.complete,
-        "diverged_counts_as": None if math.isnan(floor) else floor,
-        "rows": rows,
-        "failures": dict(story.results.failures),
-    }
