@@ -73,7 +73,7 @@ class Training:
         self.step = 0
         self.best: Best | None = None
         self._programs = programs(problem, optimiser)
-        self._key = jax.random.fold_in(jax.random.key(seed), 1)  # 0 is for the weights, see begin()
+        self._key = jax.random.key(seed)
         params, state = problem.begin(seed)
         self._position = Position(params, state, self._programs.begin(params, np.float32(first_rate)))
         self._losses = np.zeros(problem.total_steps)

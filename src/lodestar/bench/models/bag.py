@@ -13,12 +13,11 @@ from lodestar.bench.models.model import Model
 def bag(*, words: int, width: int, hidden: int, classes: int) -> Model:
     """Vectors of `width`, one hidden layer with ReLU."""
 
-    def begin(key):
-        keys = jax.random.split(key, 3)
+    def begin(draw):
         params = {
-            "words": jax.random.normal(keys[0], (words, width), jnp.float32),
-            "dense1": layers.dense_begin(keys[1], width, hidden),
-            "dense2": layers.dense_begin(keys[2], hidden, classes, gain=1.0),
+            "words": draw((words, width), 1.0),
+            "dense1": layers.dense_begin(draw, width, hidden),
+            "dense2": layers.dense_begin(draw, hidden, classes, gain=1.0),
         }
         return params, {}
 

@@ -16,11 +16,10 @@ def cnn(*, image: int, channels: int, width: int, hidden: int, classes: int, dro
     steps["conv4"] = (2 * width, 2 * width)
     flat = (image // 4) ** 2 * 2 * width
 
-    def begin(key):
-        keys = jax.random.split(key, 6)
-        params = {n: layers.conv_begin(k, 3, *s, bias=True) for k, (n, s) in zip(keys[:4], steps.items(), strict=True)}
-        params["dense1"] = layers.dense_begin(keys[4], flat, hidden)
-        params["dense2"] = layers.dense_begin(keys[5], hidden, classes, gain=1.0)
+    def begin(draw):
+        params = {name: layers.conv_begin(draw, 3, *pair, bias=True) for name, pair in steps.items()}
+        params["dense1"] = layers.dense_begin(draw, flat, hidden)
+        params["dense2"] = layers.dense_begin(draw, hidden, classes, gain=1.0)
         return params, {}
 
     def apply(params, state, x, key):

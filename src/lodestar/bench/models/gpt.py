@@ -8,20 +8,19 @@ import jax
 import jax.numpy as jnp
 
 from lodestar.bench.models import layers
-from lodestar.bench.models.model import Model
+from lodestar.bench.models.model import Draw, Model
 
 
 def gpt(*, vocabulary: int, context: int, width: int, hidden: int, blocks: int, heads: int, drop: float = 0.1) -> Model:
     """`hidden` is the width of the feed-forward layer."""
     names = [f"block{i + 1}" for i in range(blocks)]
 
-    def begin(key):
-        tokens, positions, output, *keys = jax.random.split(key, 3 + blocks)
+    def begin(draw):
         params = {
-            "tokens": 0.02 * jax.random.normal(tokens, (vocabulary, width), jnp.float32),
-            "positions": 0.02 * jax.random.normal(positions, (context, width), jnp.float32),
-            **{name: _block_begin(one, width, hidden) for name, one in zip(names, keys, strict=True)},
-            "output": layers.dense_begin(output, width, vocabulary, gain=1.0),
+            "tokens": draw((vocabulary, width), 0.02),
+            "positions": draw((context, width), 0.02),
+            **{name: _block_begin(draw, width, hidden) for name in names},
+            "output": layers.dense_begin(draw, width, vocabulary, gain=1.0),
         }
         return params, {}
 
@@ -34,14 +33,13 @@ def gpt(*, vocabulary: int, context: int, width: int, hidden: int, blocks: int, 
     return Model(begin, apply, lambda params: params["output"]["weight"])
 
 
-def _block_begin(key, width: int, hidden: int):
-    keys = jax.random.split(key, 4)
+def _block_begin(draw: Draw, width: int, hidden: int):
     return {
-        "attend_in": layers.dense_begin(keys[0], width, 3 * width, gain=1.0),
-        "attend_out": layers.dense_begin(keys[1], width, width, gain=1.0),
+        "attend_in": layers.dense_begin(draw, width, 3 * width, gain=1.0),
+        "attend_out": layers.dense_begin(draw, width, width, gain=1.0),
         "norm1": layers.layer_norm_begin(width),
-        "feed1": layers.dense_begin(keys[2], width, hidden),
-        "feed2": layers.dense_begin(keys[3], hidden, width, gain=1.0),
+        "feed1": layers.dense_begin(draw, width, hidden),
+        "feed2": layers.dense_begin(draw, hidden, width, gain=1.0),
         "norm2": layers.layer_norm_begin(width),
     }
 

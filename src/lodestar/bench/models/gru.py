@@ -14,13 +14,12 @@ from lodestar.bench.models.model import Model
 def gru(*, signs: int, embedding: int, width: int) -> Model:
     """A GRU (Cho et al. 2014) of `width` units."""
 
-    def begin(key):
-        keys = jax.random.split(key, 4)
+    def begin(draw):
         params = {
-            "signs": jax.random.normal(keys[0], (signs, embedding), jnp.float32),
-            "input": layers.dense_begin(keys[1], embedding, 3 * width, gain=1.0),
-            "again": layers.dense_begin(keys[2], width, 3 * width, gain=1.0),
-            "output": layers.dense_begin(keys[3], width, signs, gain=1.0),
+            "signs": draw((signs, embedding), 1.0),
+            "input": layers.dense_begin(draw, embedding, 3 * width, gain=1.0),
+            "again": layers.dense_begin(draw, width, 3 * width, gain=1.0),
+            "output": layers.dense_begin(draw, width, signs, gain=1.0),
         }
         return params, {}
 

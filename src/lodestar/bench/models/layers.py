@@ -1,23 +1,26 @@
 """Layers as pure functions: `x_begin` makes the weights, `x` applies them. Images are NHWC.
 
-Comes in: keys, sizes, arrays. Goes out: dictionaries of float32 arrays, arrays. Dropout draws 16 random bits a unit,
+Comes in: draws, sizes, arrays. Goes out: dictionaries of float32 arrays, arrays. Dropout draws 16 random bits a unit,
 not 32: random numbers are a good part of a small step's time on a CPU.
 """
 
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-Weights = dict[str, jax.Array]
+from lodestar.bench.models.model import Draw
+
+Weights = dict[str, Any]
 Key = jax.Array
 _MOMENTUM = 0.9  # of the running batch statistics
 
 
-def dense_begin(key: Key, inputs: int, outputs: int, *, gain: float = 2.0) -> Weights:
+def dense_begin(draw: Draw, inputs: int, outputs: int, *, gain: float = 2.0) -> Weights:
     """He's normal (gain 2, before a ReLU) or LeCun's (gain 1), zero bias."""
-    weight = jax.random.normal(key, (inputs, outputs), jnp.float32) * math.sqrt(gain / inputs)
-    return {"weight": weight, "bias": jnp.zeros(outputs, jnp.float32)}
+    return {"weight": draw((inputs, outputs), math.sqrt(gain / inputs)), "bias": np.zeros(outputs, np.float32)}
 
 
 def dense(layer: Weights, x: jax.Array) -> jax.Array:
@@ -25,11 +28,10 @@ def dense(layer: Weights, x: jax.Array) -> jax.Array:
     return x @ layer["weight"] + layer["bias"]
 
 
-def conv_begin(key: Key, size: int, inputs: int, outputs: int, *, bias: bool) -> Weights:
+def conv_begin(draw: Draw, size: int, inputs: int, outputs: int, *, bias: bool) -> Weights:
     """He's normal over the fan-out, as in the ResNet paper's later code, zero bias."""
-    scale = math.sqrt(2.0 / (size * size * outputs))
-    weight = jax.random.normal(key, (size, size, inputs, outputs), jnp.float32) * scale
-    return {"weight": weight, "bias": jnp.zeros(outputs, jnp.float32)} if bias else {"weight": weight}
+    weight = draw((size, size, inputs, outputs), math.sqrt(2.0 / (size * size * outputs)))
+    return {"weight": weight, "bias": np.zeros(outputs, np.float32)} if bias else {"weight": weight}
 
 
 def conv(layer: Weights, x: jax.Array, *, stride: int = 1) -> jax.Array:
@@ -55,7 +57,7 @@ def max_pool(x: jax.Array, size: int = 2) -> jax.Array:
 
 def batch_norm_begin(channels: int) -> tuple[Weights, Weights]:
     """Scale and shift; running mean and variance."""
-    ones, zeros = jnp.ones(channels, jnp.float32), jnp.zeros(channels, jnp.float32)
+    ones, zeros = np.ones(channels, np.float32), np.zeros(channels, np.float32)
     return {"scale": ones, "shift": zeros}, {"mean": zeros, "variance": ones}
 
 
@@ -74,7 +76,7 @@ def batch_norm(layer: Weights, state: Weights, x: jax.Array, *, learning: bool) 
 
 def layer_norm_begin(width: int) -> Weights:
     """Scale and shift."""
-    return {"scale": jnp.ones(width, jnp.float32), "shift": jnp.zeros(width, jnp.float32)}
+    return {"scale": np.ones(width, np.float32), "shift": np.zeros(width, np.float32)}
 
 
 def layer_norm(layer: Weights, x: jax.Array) -> jax.Array:

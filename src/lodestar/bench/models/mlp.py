@@ -16,12 +16,11 @@ def mlp(sizes: Sequence[int], *, dropout: float = 0.0) -> Model:
     """Layers of the given sizes, inputs first, classes last; dropout after each hidden layer."""
     last = f"dense{len(sizes) - 1}"
 
-    def begin(key):
-        keys = jax.random.split(key, len(sizes) - 1)
+    def begin(draw):
         pairs = list(itertools.pairwise(sizes))
         gains = [2.0] * (len(pairs) - 1) + [1.0]
-        made = zip(keys, pairs, gains, strict=True)
-        return {f"dense{i}": layers.dense_begin(k, *pair, gain=g) for i, (k, pair, g) in enumerate(made, 1)}, {}
+        made = enumerate(zip(pairs, gains, strict=True), 1)
+        return {f"dense{i}": layers.dense_begin(draw, *pair, gain=gain) for i, (pair, gain) in made}, {}
 
     def apply(params, state, x, key):
         for i in range(1, len(sizes) - 1):

@@ -12,28 +12,33 @@ import jax
 import jax.numpy as jnp
 
 from lodestar.bench.models import layers
-from lodestar.bench.models.model import Model
+from lodestar.bench.models.model import Draw, Model
 
 BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3)}
 
 
-def resnet(depth: int, *, channels: int, width: int, classes: int, large_stem: bool = False) -> Model:
-    """`width` channels in the first of the four groups of blocks, doubled in each that follows."""
+def resnet(
+    depth: int, *, channels: int, width: int, classes: int, large_stem: bool = False, stem_stride: int | None = None
+) -> Model:
+    """`width` channels in the first of the four groups of blocks, doubled in each that follows.
+
+    The stem's stride is 2 if large, else 1, unless given.
+    """
+    stride_of_stem = stem_stride or (2 if large_stem else 1)
     plan = _plan(BLOCKS[depth], width)
 
-    def begin(key):
-        stem, head, *keys = jax.random.split(key, 2 + len(plan))
-        params: dict[str, Any] = {"stem": layers.conv_begin(stem, 7 if large_stem else 3, channels, width, bias=False)}
+    def begin(draw):
+        params: dict[str, Any] = {"stem": layers.conv_begin(draw, 7 if large_stem else 3, channels, width, bias=False)}
         state: dict[str, Any] = {}
         params["stem_norm"], state["stem_norm"] = layers.batch_norm_begin(width)
-        for one, (name, inputs, outputs, stride) in zip(keys, plan, strict=True):
-            params[name], state[name] = _block_begin(one, inputs, outputs, stride)
-        params["head"] = layers.dense_begin(head, 8 * width, classes, gain=1.0)
+        for name, inputs, outputs, stride in plan:
+            params[name], state[name] = _block_begin(draw, inputs, outputs, stride)
+        params["head"] = layers.dense_begin(draw, 8 * width, classes, gain=1.0)
         return params, state
 
     def apply(params, state, x, key):
         new, learning = {}, key is not None
-        x = layers.conv(params["stem"], x, stride=2 if large_stem else 1)
+        x = layers.conv(params["stem"], x, stride=stride_of_stem)
         x, new["stem_norm"] = layers.batch_norm(params["stem_norm"], state["stem_norm"], x, learning=learning)
         x = jax.nn.relu(x)
         x = _stem_pool(x) if large_stem else x
@@ -55,17 +60,16 @@ def _plan(groups: Sequence[int], width: int) -> list[tuple[str, int, int, int]]:
     return plan
 
 
-def _block_begin(key, inputs: int, outputs: int, stride: int):
-    keys = jax.random.split(key, 3)
+def _block_begin(draw: Draw, inputs: int, outputs: int, stride: int):
     params = {
-        "conv1": layers.conv_begin(keys[0], 3, inputs, outputs, bias=False),
-        "conv2": layers.conv_begin(keys[1], 3, outputs, outputs, bias=False),
+        "conv1": layers.conv_begin(draw, 3, inputs, outputs, bias=False),
+        "conv2": layers.conv_begin(draw, 3, outputs, outputs, bias=False),
     }
     state = {}
     for name in ("norm1", "norm2"):
         params[name], state[name] = layers.batch_norm_begin(outputs)
     if stride != 1 or inputs != outputs:
-        params["short"] = layers.conv_begin(keys[2], 1, inputs, outputs, bias=False)
+        params["short"] = layers.conv_begin(draw, 1, inputs, outputs, bias=False)
         params["short_norm"], state["short_norm"] = layers.batch_norm_begin(outputs)
     return params, state
 

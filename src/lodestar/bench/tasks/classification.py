@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar.bench.data.rows import Inputs, Splits
-from lodestar.bench.models import Model
+from lodestar.bench.models.model import Model, normal
 from lodestar.bench.problem import AbstractProblem, Batch, Figures, ModelState, Params, Recipe, Split
 from lodestar.bench.tasks.order import rows
 from lodestar.runs import Direction
@@ -57,13 +57,12 @@ class Classification(AbstractProblem):
         self.direction = Direction.MAX if metric == "accuracy" else Direction.MIN
         self._prepare, self._judged_at_once = prepare, judged_at_once
         self._watched = np.arange(min(WATCHED, len(splits.validation)))
-        self._begin = jax.jit(model.begin)
         self._judge = jax.jit(self._sums)
         self._outputs = jax.jit(self._probabilities)
 
     def begin(self, seed: int) -> tuple[Params, ModelState]:
         """Fresh weights of this seed."""
-        return self._begin(jax.random.fold_in(jax.random.key(seed), 0))
+        return jax.tree.map(jnp.asarray, self.model.begin(normal(seed, 0)))
 
     def batches(self, seed: int, first: int, count: int) -> Batch:
         """Inputs and labels; each epoch is shuffled anew, and what does not fill a batch waits for the next epoch."""

@@ -1,7 +1,7 @@
 """fmnist-resnet18: ResNet-18 on Fashion-MNIST, AdamW with weight decay 1e-4.
 
 Comes in: a scale. Goes out: a problem. Paper scale: 64 channels, the small stem, 28x28, batch 256, 60 epochs. Cpu
-scale: all 18 layers, 14x14, few channels, a part of the images.
+scale: all 18 layers, 14x14 (7x7 after a stem of stride 2), few channels, a part of the images.
 """
 
 from lodestar.bench.data import fashion
@@ -20,14 +20,15 @@ RATES = {
 }
 SIZES = {
     "paper": Sizes(width=64, batch=256, epochs=60, looks=10, image=28, validation=5000),
-    "cpu": Sizes(width=6, batch=64, epochs=2, looks=25, image=14, train=9600, validation=1000, test=5000),
+    "cpu": Sizes(width=8, batch=32, epochs=1.5, looks=20, image=14, train=19200, validation=1000, test=5000),
     "smoke": Sizes(width=4, batch=32, epochs=1, looks=5, image=14, train=160, validation=100, test=100),
 }
 
 
 def model(scale: str) -> Model:
     """18 layers."""
-    return resnet(18, channels=1, width=SIZES[scale].width, classes=10)
+    stride = 1 if scale == "paper" else 2
+    return resnet(18, channels=1, width=SIZES[scale].width, classes=10, stem_stride=stride)
 
 
 def problem(scale: str) -> Classification:
