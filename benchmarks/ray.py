@@ -74,7 +74,7 @@ def speed_up(trials: int) -> dict[str, float]:
 def killed(kills: int, seed: int = 0) -> dict[str, Any]:
     """A sweep during which nodes are killed at random moments, each replaced; then the store is looked at."""
     chance = random.Random(seed)
-    trials = _made(100, 1.0)
+    trials = _made(300, 1.5)
     ended: Counter[str] = Counter()
     used: set[str] = set()
     with _place_of_work() as folder, _cluster() as (cluster, nodes):
@@ -82,10 +82,10 @@ def killed(kills: int, seed: int = 0) -> dict[str, Any]:
 
         def strike() -> None:
             for _ in range(kills):
-                if over.wait(chance.uniform(2.0, 6.0)):
+                if over.wait(chance.uniform(1.0, 6.0)):
                     return
                 cluster.remove_node(nodes.pop(chance.randrange(len(nodes))), allow_graceful=False)
-                nodes.append(cluster.add_node(num_cpus=SLOTS, **SMALL))
+                nodes.append(cluster.add_node(num_cpus=SLOTS, wait=False, **SMALL))
                 struck.append(sum(ended.values()))
 
         struck: list[int] = []

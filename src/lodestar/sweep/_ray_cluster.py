@@ -105,9 +105,9 @@ def _init(ray: Any, address: str, runtime_env: dict[str, Any], **more: Any) -> N
 
 def _no_cluster(address: str, error: Exception) -> str:
     return (
-        f"there is no Ray cluster at {address} ({_line(error)}). Fix: check the host and the port (10001 in a ray:// "
-        "address, unless it was set otherwise), that the head node is up (ray status, there), and that no firewall is "
-        "between"
+        f"there is no Ray cluster at {address} that lets us in ({_line(error)}). Fix: check the host and the port "
+        "(10001 in a ray:// address, unless it was set otherwise), that the head node is up (ray status, there), that "
+        "no firewall is between, and if the cluster asks for a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
     )
 
 
