@@ -138,7 +138,8 @@ def _listed(store: RunStore, trials: Sequence[Trial]) -> dict[str, RunSummary]:
 def _standing(
     trials: Sequence[Trial], left: Sequence[Trial], listed: Mapping[str, RunSummary], past: Past, place: AbstractPlace
 ) -> Standing:
-    standing = Standing(len(trials), before=len(trials) - len(left), slots=place.slots, seconds=past.seconds)
+    slots = place.slots if left else 1  # asking may connect to a cluster
+    standing = Standing(len(trials), before=len(trials) - len(left), slots=slots, seconds=past.seconds)
     for row in listed.values():
         if row.status == "finished":
             standing.see(row.name, row.final_metric, row.direction)

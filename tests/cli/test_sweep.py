@@ -1,0 +1,134 @@
+"""`lodestar sweep`: what people see, exit codes, Ctrl-C, and the same command again."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from lodestar.cli import app
+from lodestar.runs import RunStore
+
+pytestmark = pytest.mark.xdist_group("sweep")
+JOB = """
+import time
+
+def train(*, schedule, seed, report, total_steps=20):
+    if seed == 3:
+        raise RuntimeError("seed three is broken")
+    for step in range(1, total_steps + 1):
+        report(step, loss=1 / step, metric=seed)
+
+def slow(*, schedule, seed, report, total_steps=20):
+    for step in range(1, total_steps + 1):
+        time.sleep(0.02)
+        report(step, loss=1 / step, metric=seed)
+"""
+
+
+@pytest.fixture
+def lodestar(tmp_path, monkeypatch):
+    """Run a command in a folder that holds sweep_cli_job.py."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "sweep_cli_job.py").write_text(JOB)
+    return lambda *words: CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_a_sweep_tells_the_best_the_failures_and_the_next_step(lodestar):
+    words = ("sweep", "sweep_cli_job.py:train", "--runs", 5, "--steps", 20, "--out", "runs", "--metric", "accuracy")
+    result = lodestar(*words)
+    assert result.exit_code == 1
+    assert "5 trials in" in result.stdout and "4 finished" in result.stdout and "1 failed" in result.stdout
+    assert "seed three is broken" in result.stdout
+    assert "Failed: sobol0-0003: it raised RuntimeError" in result.stderr
+    assert "Best accuracy: 4 (sobol0-0004)" in result.stdout
+    assert "Next: lodestar doctor runs" in result.stdout
+    assert len(RunStore("runs")) == 4
+    again = lodestar(*words)
+    assert again.exit_code == 1
+    assert "Going on: 5 of 5 trials ended before, 0 to go." in again.stderr
+    assert "1 failed in an earlier call. Next: --retry-failed" in again.stdout
+
+
+def test_a_module_in_the_current_folder_the_functions_own_length_and_json(lodestar):
+    result = lodestar("sweep", "sweep_cli_job:slow", "--runs", 2, "--out", "runs", "--json", "--space", "paper")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert told["finished"] == 2 and told["failed"] == [] and told["store"] == "runs"
+    assert {row.total_steps for row in RunStore("runs").list()} == {20}
+
+
+def test_a_dry_run_shows_the_schedules_and_makes_nothing(lodestar, tmp_path):
+    result = lodestar("sweep", "sweep_cli_job:train", "--steps", 100, "--space", "paper", "--dry-run")
+    assert result.exit_code == 0
+    assert "100 trials" in result.stdout and "cosine-0.0001-seed0" in result.stdout and "█" in result.stdout
+    told = json.loads(lodestar("sweep", "x:y", "--steps", 9, "--runs", 3, "--dry-run", "--json").stdout)
+    assert [trial["name"] for trial in told["trials"]] == ["sobol0-0000", "sobol0-0001", "sobol0-0002"]
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_command_and_a_space_of_ones_own(lodestar, tmp_path):
+    (tmp_path / "space.toml").write_text('[[trial]]\nname = "a"\nshape = "cosine"\npeak = 0.1\n')
+    line = 'echo \'{"step": 7, "loss": 0.5}\' >> {report}'
+    result = lodestar("sweep", "--command", line, "--space", "space.toml", "--steps", 7, "--out", "runs")
+    assert result.exit_code == 0, result.output
+    assert RunStore("runs").read()[0].name == "a"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("sweep", "sweep_cli_job:tarin", "--steps", 5, "--runs", 1, "--out", "r"), "has no 'tarin'"),
+        (("sweep", "no_such_module:train", "--steps", 5, "--out", "r"), "no module 'no_such_module'"),
+        (("sweep", "--out", "r"), "a function or a command, one of them"),
+        (("sweep", "--command", "true", "--out", "r"), "Fix: --steps N"),
+        (("sweep", "a:b", "--steps", 5, "--out", "r", "--on", "moon"), "no place 'moon'"),
+        (("sweep", "a:b", "--steps", 5, "--out", "r", "--space", "none.csv"), "there is no file none.csv"),
+        (("sweep", "a:b", "--steps", 5, "--out", "r", "--gpus", 1), "--gpus is for --on ray"),
+    ],
+)
+def test_errors_are_one_sentence(lodestar, words, told):
+    result = lodestar(*words)
+    assert result.exit_code == 1
+    assert told in result.stderr and result.stderr.startswith("Error: ")
+
+
+@pytest.mark.parametrize("words", [("--direction", "up"), ("--runs", 0), ("--peak", 2, 1), ("--log-to", "nowhere:x")])
+def test_wrong_usage_is_exit_code_two(lodestar, words):
+    assert lodestar("sweep", "a:b", "--steps", 5, "--out", "r", *words).exit_code == 2
+
+
+def test_without_a_store_to_write_to_the_option_is_named(lodestar):
+    result = lodestar("sweep", "a:b", "--steps", 5)
+    assert result.exit_code == 2 and "--out" in result.stderr
+
+
+def test_ctrl_c_stops_and_the_same_command_goes_on(lodestar, tmp_path):
+    words = ("sweep", "sweep_cli_job:slow", "--runs", "8", "--out", "runs", "--jobs", "1")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lodestar.cli", *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    while not list(tmp_path.glob("runs/runs-*")) and process.poll() is None:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate()
+    assert process.returncode == 130
+    assert "Stopped. The same command goes on from here." in told and "Traceback" not in told
+    stored = len(RunStore("runs"))
+    assert 1 <= stored < 8
+    result = lodestar(*words)
+    assert result.exit_code == 0
+    assert f"Going on: {stored} of 8" in result.stderr
+    assert len(RunStore("runs")) == 8
+
+
+def test_runs_are_logged_to_a_tracker_too(lodestar, tmp_path):
+    pytest.importorskip("tensorboard")
+    result = lodestar("sweep", "sweep_cli_job:slow", "--runs", 1, "--out", "runs", "--log-to", "tensorboard:events")
+    assert result.exit_code == 0, result.output
+    assert list((tmp_path / "events").rglob("*tfevents*"))
