@@ -7,7 +7,7 @@ from tests.trackers.shelf import Shelf, curves
 
 from lodestar._errors import TrackerError
 from lodestar.runs import RunStore
-from lodestar.trackers import Choices, import_runs
+from lodestar.trackers import AbstractBulkTracker, Choices, import_runs
 from lodestar.trackers.ledger import FILE
 
 
@@ -177,3 +177,34 @@ def test_a_store_at_an_address_works_as_well(shelf):
     import_runs(shelf, store)
     assert len(RunStore("memory://imported")) == 2
     assert len(import_runs(shelf, RunStore("memory://imported")).unchanged) == 2
+
+
+class Bulk(Shelf, AbstractBulkTracker):
+    """A shelf that hands out many at once, and remembers how many."""
+
+    bulk = 4
+
+    def __init__(self):
+        super().__init__()
+        self.groups = []
+
+    def fetch_many(self, runs, quantities):
+        self.groups.append(len(runs))
+        return {run.key: self.fetch(run, quantities) for run in runs}
+
+
+def test_a_bulk_tracker_is_asked_for_many_at_once_and_fewer_where_runs_are_long(store):
+    shelf = Bulk()
+    for number in range(12):
+        shelf.put(f"run-{number:02d}", curves(), points=10 if number < 8 else 60_000)
+    assert len(import_runs(shelf, store).imported) == 12
+    assert sorted(shelf.groups) == [2, 2, 4, 4]
+
+
+def test_one_torn_run_in_a_group_leaves_the_others(store):
+    shelf = Bulk()
+    for number in range(6):
+        shelf.put(f"run-{number}", curves())
+    shelf.broken = {"run-2"}
+    report = import_runs(shelf, store)
+    assert len(report.imported) == 5 and [run for run, _ in report.left_out] == ["run-2"]

@@ -67,6 +67,11 @@ def test_an_unknown_step_says_what_may_be_named():
         mapped("loss val_acc", choices=Choices(step="stp"))
 
 
+def test_a_logged_quantity_is_no_fact_whatever_its_name():
+    found = mapped("loss val_acc lr lr0 seed").mapped.guess
+    assert (found["peak_lr"], found["seed"], found["lr"]) == (None, None, "lr")
+
+
 def test_an_unknown_key_of_the_config_lists_those_there_are():
     shelf = Shelf()
     shelf.put("a", curves(), config={"max_steps": 100})

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from lodestar._errors import TableError, TrackerError
 from lodestar.runs import words
-from lodestar.runs.columns import CURVES, NONE, ColumnGuess, guess_columns, is_curve, judge_direction
+from lodestar.runs.columns import CURVES, FACTS, NONE, ColumnGuess, guess_columns, is_curve, judge_direction
 from lodestar.trackers.tracker import AbstractTracker, Listed
 
 FROM_CONFIG = ("total", "schedule", "peak_lr", "seed")
@@ -145,7 +145,10 @@ def _guess(choices: Choices, counts: Mapping[str, int], facts: list[str], step: 
         rare = among(list(counts))
         fill = [role for role in CURVES if guess[role] is None and rare[role] is not None]
         columns = {**guess.columns, **{role: rare[role] for role in fill}}
+        # What a config states is never a quantity logged over time, whatever its name.
+        columns |= {role: None for role in FACTS if columns[role] not in facts and role not in stated}
         reasons = {**guess.reasons, **{role: rare.reasons[role] for role in fill}}
+        reasons |= {role: "nothing logged has such a name" for role in CURVES if columns[role] is None}
         direction, reasons["direction"] = judge_direction(columns["metric"], choices.direction)
     except TableError as error:
         raise TrackerError(str(error).replace("column", "quantity")) from error
