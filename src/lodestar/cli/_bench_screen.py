@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lodestar.sweep.place import Event
 
 LINE_SECONDS = 30.0
+PACE = 10  # trials from which on the time they took is a guide to the rest
 
 
 class Screen:
@@ -119,8 +120,10 @@ class Screen:
         if self._left is None:
             return "time left not known yet"
         ahead, made = self._total - self._done_at, self._done - self._done_at
-        share = self._left * (1 - made / ahead) if ahead else 0.0
-        return f"about {in_words(max(share, 0.0))} left"
+        each = self._left / ahead if ahead else 0.0
+        if made >= PACE:  # by now the pace itself tells more, a busy machine included
+            each = max(each, (time.monotonic() - self._left_at) / made)
+        return f"about {in_words(max(ahead - made, 0) * each)} left"
 
     def _room(self) -> int:
         return max(20, self._console.width - 75)
