@@ -21,7 +21,7 @@ def show_table(story: "Story") -> None:
 
     name, wide = story.facts.metric_name, _screen.out().width >= WIDE
     title = f"{story.facts.task}, scale {story.facts.scale}" + ("" if story.complete else " (partial)")
-    lines = _screen.table("method", "set to", f">test {name}", ">worst", ">to best", ">p", ">diverged", title=title)
+    lines = _screen.table("method", "set to", f">test {name}", ">worst", ">to best", ">p", ">div.", title=title)
     for column in lines.columns:
         column.no_wrap = True
     for row in story.table.rows:
@@ -36,9 +36,7 @@ def show_table(story: "Story") -> None:
         lost = f"{row.diverged_tuning} + {row.diverged}" + (f", {row.failed} failed" if row.failed else "")
         lines.add_row(_screen.safe(row.entrant.name, style), row.set_to if row.setting else "-", *figures, lost)
     _screen.out().print(lines)
-    legend = (
-        "To best: paired difference to the best other method; p: Welch. Diverged: in tuning + among the final runs."
-    )
+    legend = "To best: paired difference to the best other method; p: Welch. Div.: diverged in tuning + final runs."
     _screen.out().print(_screen.safe(legend, "dim"))
     for note in notes(story):
         _screen.out().print(_screen.safe(note, "yellow"))

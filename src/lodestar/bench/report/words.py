@@ -137,7 +137,7 @@ def made(story: Story) -> str:
 
 def result(story: Story, row: Row) -> str:
     """Mean and standard deviation."""
-    std = "" if math.isnan(row.finals.std) else f" ± {number(story, row.finals.std)}"
+    std = "" if math.isnan(row.finals.std) else f" ± {number(story, row.finals.std, digits=2)}"
     return f"{number(story, row.finals.mean)}{std}"
 
 
@@ -155,10 +155,10 @@ def scale(story: Story) -> float:
     return 100.0 if "accuracy" in story.facts.metric_name.lower() else 1.0
 
 
-def number(story: Story, value: float) -> str:
-    """A metric."""
+def number(story: Story, value: float, digits: int = 4) -> str:
+    """A metric: per cent with two decimals, anything else with so many digits."""
     factor = scale(story)
-    return "–" if math.isnan(value) else f"{factor * value:.2f}" if factor != 1 else f"{value:.4g}"
+    return "–" if math.isnan(value) else f"{factor * value:.2f}" if factor != 1 else f"{value:.{digits}g}"
 
 
 def p_value(p: float) -> str:
@@ -167,7 +167,7 @@ def p_value(p: float) -> str:
 
 
 def _signed(story: Story, value: float) -> str:
-    text = number(story, value)
+    text = number(story, value, digits=3)
     if float(text) == 0:
         return text.removeprefix("-")
     return text if text.startswith("-") else f"+{text}"
