@@ -1,5 +1,5 @@
 """TensorBoard: the contract on files by torch's writer and on TensorFlow-style tensors; resumed and damaged files."""
-# pyright: reportAttributeAccessIssue=false  (generated protobuf modules)
+# pyright: reportAttributeAccessIssue=false
 
 import math
 import struct

@@ -6,8 +6,10 @@ TensorBoard has it. Knows nothing of folders or runs.
 """
 
 import dataclasses
+from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,15 +32,20 @@ class Tag:
     count: int = 0
     pieces: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = dataclasses.field(default_factory=list)
     steps: list[int] = dataclasses.field(default_factory=list)
-    raws: list[bytes] = dataclasses.field(default_factory=list)
+    raws: list[bytes] | deque[bytes] = dataclasses.field(default_factory=list)
     dtype: str = ""
+
+    def __post_init__(self):
+        if not self.kept:
+            self.raws = deque(maxlen=0)  # forgets what is put in
 
     def flush(self) -> None:
         """Turn what waits into a piece."""
         if self.steps and self.kept:
             self.pieces.append((np.array(self.steps, np.float64), decoded(b"".join(self.raws), self.dtype)))
         self.count += len(self.steps)
-        self.steps, self.raws = [], []
+        self.steps.clear()  # in place: layouts hold on to these very lists
+        self.raws.clear()
 
     def purge(self, step: int) -> None:
         """Void what was logged at `step` or later."""
@@ -63,8 +70,7 @@ class Events:
     config: dict[str, Scalar] = dataclasses.field(default_factory=dict)
     state: str = ""
     notes: list[str] = dataclasses.field(default_factory=list)
-    # By length of what follows the step: the places of the values, and by the bytes around them whose values they are.
-    _layouts: dict[int, list[tuple[tuple[Span, ...], dict[bytes, list[Tag]]]]] = dataclasses.field(default_factory=dict)
+    _layouts: dict[int, list["_Layout"]] = dataclasses.field(default_factory=dict)  # by length of what follows the step
     _damaged: int = 0
 
     def read(self, path: Path) -> None:
@@ -98,7 +104,7 @@ class Events:
             self.notes.append(f"{path.name} is damaged, and was read up to there: {error}")
 
     def _read_block(self, block: Block) -> None:
-        """Every record. An event laid out like one before it differs in step and values only: one look in a dict."""
+        """Every record. An event laid out like one before it differs in step and values only: a look in a dict."""
         data, layouts = block.data, self._layouts
         for start, stop, sound in zip(block.starts, block.stops, block.sound.tolist(), strict=True):
             if not sound:
@@ -114,12 +120,12 @@ class Events:
                     step, place = step | byte << shift, place + 1
                     if step >= _SIGN:
                         step -= 2 * _SIGN
-                rest = data[place:stop]
-                for spans, known in layouts.get(len(rest), ()):
-                    if (tags := known.get(_around(rest, spans))) is not None:
-                        for span, tag in zip(spans, tags, strict=True):
-                            tag.steps.append(step)
-                            tag.raws.append(rest[span.start : span.stop])
+                for first, last, known, many in layouts.get(stop - place, ()):
+                    if (add := known.get(data[place : place + first] + data[place + last : stop])) is not None:
+                        add[0](step)
+                        add[1](data[place + first : place + last])
+                        break
+                    if many and many.read(data[place:stop], step):
                         break
                 else:
                     self._read_new(data, start, place, stop)
@@ -149,37 +155,56 @@ class Events:
         if tag.dtype != dtype:
             tag.flush()
             tag.dtype = dtype
-            self._forget(tag)
+            self._layouts.clear()  # those of the old type would be read wrongly
         tag.steps.append(step)
         tag.raws.append(data[span.start : span.stop] if span.value is None else np.float64(span.value).tobytes())
         return tag
 
     def _learn(self, rest: bytes, scalars: list[Span], tags: list[Tag], offset: int) -> None:
-        spans = tuple(Span("", s.start - offset, s.stop - offset, s.dtype) for s in scalars)
+        places = [(span.start - offset, span.stop - offset) for span in scalars]
         layouts = self._layouts.setdefault(len(rest), [])
-        known = next((known for places, known in layouts if places == spans), None)
+        if len(places) > 1:
+            if not (many := next((one.many for one in layouts if one.many and [*one.many.places] == places), None)):
+                many = _Many(tuple(places))
+                layouts.append(_Layout(0, 0, {}, many))
+            many.known[many.around(rest)] = tags
+            return
+        first, last = places[0]
+        known = next((one.known for one in layouts if (one.first, one.last) == (first, last)), None)
         if known is None:
             known = {}
-            layouts.append((spans, known))
-        known[_around(rest, spans)] = tags
-
-    def _forget(self, changed: Tag) -> None:
-        """A tag's type changed: layouts that would write the old one are learned anew."""
-        for layouts in self._layouts.values():
-            for _, known in layouts:
-                for key in [key for key, tags in known.items() if any(tag is changed for tag in tags)]:
-                    del known[key]
+            layouts.append(_Layout(first, last, known, None))
+        known[rest[:first] + rest[last:]] = (tags[0].steps.append, tags[0].raws.append)
 
 
-def _around(rest: bytes, spans: tuple[Span, ...]) -> bytes:
-    """The bytes that are no values."""
-    if len(spans) == 1:
-        return rest[: spans[0].start] + rest[spans[0].stop :]
-    parts, place = [], 0
-    for span in spans:
-        parts.append(rest[place : span.start])
-        place = span.stop
-    return b"".join([*parts, rest[place:]])
+class _Layout(NamedTuple):
+    """One value's place, and by the bytes around it where its step and its bytes go; or several values' places."""
+
+    first: int
+    last: int
+    known: dict[bytes, tuple[Callable[[int], None], Callable[[bytes], None]]]
+    many: "_Many | None"
+
+
+@dataclasses.dataclass(frozen=True)
+class _Many:
+    """The places of several values in one event, and by the bytes around them whose they are."""
+
+    places: tuple[tuple[int, int], ...]
+    known: dict[bytes, list[Tag]] = dataclasses.field(default_factory=dict)
+
+    def read(self, rest: bytes, step: int) -> bool:
+        """Take the values if the event is known."""
+        tags = self.known.get(self.around(rest))
+        for tag, (first, last) in zip(tags or (), self.places, strict=False):
+            tag.steps.append(step)
+            tag.raws.append(rest[first:last])
+        return tags is not None
+
+    def around(self, rest: bytes) -> bytes:
+        """The bytes that are no values."""
+        edges = [0, *(edge for place in self.places for edge in place), len(rest)]
+        return b"".join(rest[edges[n] : edges[n + 1]] for n in range(0, len(edges), 2))
 
 
 def read_events(paths: Iterable[Path], wanted: Callable[[str], bool]) -> Events:

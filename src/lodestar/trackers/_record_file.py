@@ -58,8 +58,12 @@ class RecordFile:
 
 def masked_crc(data: bytes) -> int:
     """The checksum of one record, as TensorFlow stores it."""
-    rows = np.frombuffer(data, np.uint8).reshape(1, -1)
-    return int(_masked(_crc(rows))[0])
+    return int(crc_of_rows(np.frombuffer(data, np.uint8).reshape(1, -1))[0])
+
+
+def crc_of_rows(rows: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    """The checksums of many records of one length, a row each, as TensorFlow stores them."""
+    return _masked(_crc(rows))
 
 
 def _frames(data: bytes) -> tuple[list[int], list[int], int]:
@@ -85,7 +89,7 @@ def _bad_lengths(data: bytes, starts: list[int]) -> int | None:
     if not starts:
         return None
     found = _rows(data, np.asarray(starts) - 12, 12)
-    bad = np.flatnonzero(_masked(_crc(found[:, :8])) != _as_int(found[:, 8:]))
+    bad = np.flatnonzero(crc_of_rows(found[:, :8]) != _as_int(found[:, 8:]))
     return int(bad[0]) if len(bad) else None
 
 
@@ -98,7 +102,7 @@ def _sound(data: bytes, starts: list[int], stops: list[int]) -> NDArray[np.bool_
         if length <= _LONGEST_CHECKED:
             picked = np.flatnonzero(lengths == length)
             found = _rows(data, first[picked], int(length) + 4)
-            sound[picked] = _masked(_crc(found[:, :-4])) == _as_int(found[:, -4:])
+            sound[picked] = crc_of_rows(found[:, :-4]) == _as_int(found[:, -4:])
     return sound
 
 

@@ -14,10 +14,12 @@ from typing import ClassVar
 
 from lodestar._errors import RunError
 from lodestar.runs import Scalar
-from lodestar.trackers._event_file import read_events
+from lodestar.trackers._event_file import Events, read_events
 from lodestar.trackers._folder import find, fingerprint, key_in, name_in
 from lodestar.trackers._settings_file import read_yaml
 from lodestar.trackers.tracker import AbstractTracker, Listed, Logged
+
+_ROOM = 5_000_000  # scalars held between listing and fetching, so that small logs are read once: 80 MB
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +30,6 @@ class _Scan:
     counts: dict[str, int]
     config: dict[str, Scalar]
     state: str
-    notes: tuple[str, ...]
 
     def part_of(self, folder: Path) -> str | None:
         """The quantity of the parent that this folder of `add_scalars` holds; None if it is no such folder."""
@@ -59,6 +60,8 @@ class TensorboardTracker(AbstractTracker):
         for folder in self._folders:
             self._below.setdefault(folder.parent, []).append(folder)
         self._scans: dict[Path, _Scan] = {}
+        self._held: dict[Path, dict[str, Logged]] = {}  # read when listed, handed out when fetched
+        self._room = _ROOM
 
     @property
     def address(self) -> str:
@@ -113,16 +116,30 @@ class TensorboardTracker(AbstractTracker):
         version = fingerprint(self._folders[folder])
         known = self._scans.get(folder)
         if known is None or known.version != version:
-            events = read_events(self._folders[folder], lambda _: False)
+            holds = self._room > 0
+            events = read_events(self._folders[folder], lambda _: holds)
             counts = {name: tag.count for name, tag in events.tags.items()}
-            known = _Scan(version, counts, events.config, events.state, tuple(events.notes))
+            known = _Scan(version, counts, events.config, events.state)
             self._scans[folder] = known
+            if holds:
+                self._held[folder] = _curves(events)
+                self._room -= sum(counts.values())
         return known
 
     def _read(self, folder: Path, names: Mapping[str, str]) -> dict[str, Logged]:
-        events = read_events(self._folders[folder], lambda tag: tag in names)
-        notes, found = tuple(events.notes), {}
-        for tag, name in names.items():
-            if tag in events.tags:
-                found[name] = dataclasses.replace(events.tags[tag].logged(), notes=notes)
-        return found
+        """The curves of some tags under the names given: as they were held since listing, else read again."""
+        held = self._held.pop(folder, None)
+        if held is not None:
+            self._room += sum(len(curve.steps) for curve in held.values())
+        if held is None or self._scans[folder].version != fingerprint(self._folders[folder]):
+            held = _curves(read_events(self._folders[folder], lambda tag: tag in names))
+        return {name: held[tag] for tag, name in names.items() if tag in held}
+
+
+def _curves(events: Events) -> dict[str, Logged]:
+    notes = tuple(events.notes)
+    return {
+        name: dataclasses.replace(tag.logged(), notes=notes)
+        for name, tag in events.tags.items()
+        if tag.kept and tag.count
+    }

@@ -11,16 +11,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lodestar.writers.follow import Follower as Follower
-    from lodestar.writers.follow import follow as follow
+    from lodestar.writers.follower import Follower as Follower
+    from lodestar.writers.follower import follow as follow
     from lodestar.writers.kinds import open_writer as open_writer
     from lodestar.writers.whole_run import write_run as write_run
     from lodestar.writers.writer import AbstractWriter as AbstractWriter
 
 _HOMES = {
     "AbstractWriter": "writer",
-    "Follower": "follow",
-    "follow": "follow",
+    "Follower": "follower",
+    "follow": "follower",
     "open_writer": "kinds",
     "write_run": "whole_run",
 }

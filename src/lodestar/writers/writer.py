@@ -2,7 +2,7 @@
 
 Comes in: a run as it goes, value by value, or whole. Goes out: whatever the tracker makes of it. A writer is opened
 once and takes one run after another: `begin`, any number of `log` and `decision`, `end`. It raises when its tracker
-fails: whoever calls it in a live job catches that (`follow.py`). Knows nothing of schedulers.
+fails: whoever calls it in a live job catches that (`follower.py`). Knows nothing of schedulers.
 """
 
 import abc
