@@ -8,7 +8,7 @@ import json
 import sys
 import time
 
-ALL = ("runtime", "decision", "overhead", "store", "memory", "fit", "accuracy", "trackers_mlflow")
+ALL = ("runtime", "decision", "overhead", "store", "memory", "fit", "accuracy", "trackers_mlflow", "sweep", "kills")
 
 
 def main(names: tuple[str, ...]) -> None:

@@ -45,17 +45,17 @@ def run(kills: int = 20, trials_a_kill: int = 12, seed: int = 0) -> dict[str, An
         trials = kills * trials_a_kill
         found: dict[str, Any] = {"kills": 0, "trials": trials, "kept_after_each_kill": []}
         while found["kills"] < kills:
-            before = _names(folder)
+            before, lines = _seeds(folder), _lines(folder)
             process = _start(folder, trials)
             if _kill_later(process, folder, moments):
                 found["kills"] += 1
-            found["kept_after_each_kill"].append(_checked(folder, before))
-        before = _names(folder)
+            found["kept_after_each_kill"].append(_checked(folder, before, lines))
+        before, lines = _seeds(folder), _lines(folder)
         assert _start(folder, trials).wait() == 0
-        _checked(folder, before)
+        _checked(folder, before, lines)
         starts = collections.Counter(line for line in (folder / "made.log").read_text().split("\n") if line)
-        found["in_the_store"] = len(_names(folder))
-        found["made_more_than_once"] = sum(starts[f"start {n}"] > 1 for n in range(trials))
+        found["in_the_store"] = len(_seeds(folder))
+        found["started_more_than_once"] = sum(starts[f"start {n}"] > 1 for n in range(trials))
         assert found["in_the_store"] == trials, "trials are missing"
     return found
 
@@ -72,33 +72,39 @@ def _start(folder: Path, trials: int) -> subprocess.Popen[bytes]:
 
 
 def _kill_later(process: subprocess.Popen[bytes], folder: Path, moments: random.Random) -> bool:
-    """Kill at a random moment: often while trials run, now and then while the sweep starts. False if it had ended."""
-    log = folder / "made.log"
-    size = log.stat().st_size if log.exists() else 0
-    if moments.random() < 0.8:
-        while process.poll() is None and (log.stat().st_size if log.exists() else 0) == size:
-            time.sleep(0.005)
-    time.sleep(moments.uniform(0.0, 0.5))
+    """Kill at a random moment: now and then while the sweep starts, else after some trials. False if it had ended."""
+    wanted = _lines(folder) + moments.choice([0, 1, *range(2, 20)])
+    while process.poll() is None and _lines(folder) < wanted:
+        time.sleep(0.005)
+    time.sleep(moments.uniform(0.0, 0.2))
     process.send_signal(signal.SIGKILL)
     return process.wait() == -signal.SIGKILL
 
 
-def _names(folder: Path) -> set[str]:
-    return (
-        {row.name for row in RunStore(folder / "runs").list()} if (folder / "runs" / "store.json").exists() else set()
-    )
+def _lines(folder: Path) -> int:
+    log = folder / "made.log"
+    return log.read_bytes().count(b"\n") if log.exists() else 0
 
 
-def _checked(folder: Path, before: set[str]) -> int:
-    """The store opens, nothing that was there is gone, every run is whole."""
-    names = _names(folder)
-    assert before <= names, "a stored run is gone"
-    if names:
+def _seeds(folder: Path) -> list[int | None]:
+    """Which trials are in the store; each has a seed of its own."""
+    store = RunStore(folder / "runs")
+    return [row.facts.seed for row in store.list()] if store.exists() else []
+
+
+def _checked(folder: Path, before: list[int | None], lines: int) -> int:
+    """The store opens, nothing that was there is gone or was made again, every run is whole."""
+    seeds = _seeds(folder)
+    assert set(before) <= set(seeds), "a stored run is gone"
+    assert len(set(seeds)) == len(seeds), "a trial is stored twice"
+    made = (folder / "made.log").read_text().splitlines()[lines:] if lines else []
+    assert not {f"start {seed}" for seed in before} & set(made), "a stored trial was made again"
+    if seeds:
         store = RunStore(folder / "runs")
         assert store.damage() == ()
         for found in store.iter():
             _check_whole(found)
-    return len(names)
+    return len(seeds)
 
 
 def _check_whole(run: Run) -> None:

@@ -10,6 +10,7 @@ from lodestar._errors import StoreError, SweepError
 from lodestar.runs import Direction, Run, RunStore, Series, Status
 from lodestar.sweep import Done, Failed, Job, Started, Trial, paper_grid, run_sweep, run_trials
 from lodestar.sweep.journal import Journal, folder_beside, held
+from lodestar.sweep.keeper import Keeper
 from lodestar.sweep.local_worker import WORKER_MARK
 
 
@@ -191,3 +192,29 @@ def test_a_newer_or_foreign_journal_is_refused(tmp_path):
     journal.path.write_text("hello\n")
     with pytest.raises(SweepError, match="no journal of a sweep"):
         journal.open()
+
+
+def test_a_tracker_that_fails_is_told_once_and_the_store_has_every_run(tmp_path, caplog):
+    calls = []
+
+    def write(run):
+        calls.append(run.name)
+        raise ConnectionError("no such server")
+
+    curve = Series([1], [1.0])
+    keeper = Keeper(RunStore(tmp_path / "runs"), write)
+    for number in range(5):
+        keeper.keep(Run(f"r{number}", curve, curve, curve, Direction.MAX))
+    keeper.close()
+    assert len(RunStore(tmp_path / "runs")) == 5
+    assert len(calls) == 1
+    assert [r.message for r in caplog.records if "given up: no such server" in r.message]
+
+
+def test_an_error_in_storing_reaches_the_sweep(tmp_path):
+    (tmp_path / "file").touch()
+    curve = Series([1], [1.0])
+    keeper = Keeper(RunStore(tmp_path / "file" / "runs"))
+    keeper.keep(Run("r", curve, curve, curve, Direction.MAX))
+    with pytest.raises(StoreError):
+        keeper.close()

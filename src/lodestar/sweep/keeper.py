@@ -1,4 +1,4 @@
-"""Stores runs, and logs them to a tracker if asked, in a thread of its own: no worker waits for a disk or a server.
+"""Stores runs, and logs them to a tracker if asked, each in a thread of its own: no worker waits for disk or server.
 
 Comes in: runs as they end. Goes out: runs in the store, several in one file where they come quickly; a run counts as
 done only then. An error in storing stops the sweep; an error of a tracker is told once, and the tracker set aside.
@@ -9,6 +9,7 @@ import queue
 import threading
 from collections.abc import Callable
 
+from lodestar._extras import need
 from lodestar.runs import Run, RunStore
 
 log = logging.getLogger(__name__)
@@ -18,51 +19,73 @@ class Keeper:
     """A store with a thread before it. `write` is the tracker, if any: called with each stored run."""
 
     def __init__(self, store: RunStore, write: Callable[[Run], None] | None = None):
-        self._store, self._write = store, write
-        self._waiting: queue.SimpleQueue[Run | None] = queue.SimpleQueue()
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._work, name="lodestar-keeper", daemon=True)
-        self._thread.start()
+        self._store = store
+        self._logged = None if write is None else _Line("log", lambda runs: _log_all(runs, write))
+        self._stored = _Line("store", self._store_all)
 
     def keep(self, run: Run) -> None:
         """Hand a run over; raises what went wrong with an earlier one."""
         self.check()
-        self._waiting.put(run)
+        self._stored.put(run)
 
     def check(self) -> None:
         """Raise what went wrong, if anything."""
-        if self._error is not None:
-            raise self._error
+        if self._stored.error is not None:
+            raise self._stored.error
 
     def close(self) -> None:
-        """Wait until all is stored."""
-        self._waiting.put(None)
-        self._thread.join()
+        """Wait until all is stored and logged."""
+        self._stored.close()
+        if self._logged is not None:
+            self._logged.close()
         self.check()
 
-    def _work(self) -> None:
-        more = True
-        while more:
-            batch = [self._waiting.get()]
-            while not self._waiting.empty():
-                batch.append(self._waiting.get())
-            more = None not in batch
-            runs = [run for run in batch if run is not None]
-            try:
-                self._store.add_many(runs)
-            except BaseException as error:  # noqa: BLE001  it is raised again where the sweep runs
-                self._error = error
-                return
-            for run in runs:
-                self._log(run)
+    def _store_all(self, runs: list[Run]) -> None:
+        need("pyarrow.parquet", "cli")  # takes a while: at the start, as the workers start, not when a run waits
+        self._store.add_many(runs)
+        for run in runs:
+            if self._logged is not None:
+                self._logged.put(run)
 
-    def _log(self, run: Run) -> None:
-        if self._write is None:
-            return
+
+class _Line:
+    """A thread that takes what has come in since it last looked; its first call is with nothing. An error ends it."""
+
+    def __init__(self, name: str, work: Callable[[list[Run]], None]):
+        self.error: BaseException | None = None
+        self._work = work
+        self._waiting: queue.SimpleQueue[Run | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._serve, name=f"lodestar-{name}", daemon=True)
+        self._thread.start()
+
+    def put(self, run: Run) -> None:
+        """Queue a run."""
+        self._waiting.put(run)
+
+    def close(self) -> None:
+        """Wait until the queue is worked off."""
+        self._waiting.put(None)
+        self._thread.join()
+
+    def _serve(self) -> None:
+        batch: list[Run | None] = []
         try:
-            self._write(run)
-        except Exception as error:  # noqa: BLE001  a tracker must never stop a sweep
-            self._write = None
+            while None not in batch:
+                self._work([run for run in batch if run is not None])
+                batch = [self._waiting.get()]
+                while not self._waiting.empty():
+                    batch.append(self._waiting.get())
+            self._work([run for run in batch if run is not None])
+        except BaseException as error:  # noqa: BLE001  whoever puts or closes asks for it
+            self.error = error
+
+
+def _log_all(runs: list[Run], write: Callable[[Run], None]) -> None:
+    for run in runs:
+        try:
+            write(run)
+        except Exception as error:
             log.warning(
                 "logging to the tracker failed and is given up: %s. The runs are in the store all the same", error
             )
+            raise  # ends the thread: nothing more is logged

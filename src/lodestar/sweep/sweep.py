@@ -90,6 +90,7 @@ def run_trials(
         if on_start is not None:
             on_start(standing)
         if left:
+            RunStore.create(kept.address)  # what cannot be written to is told before any trial runs
             _carry(job, left, place, Keeper(kept, _writer(log_to)), journal, standing, on_event)
         if standing.ended >= MERGE_FROM:
             kept.compact()
