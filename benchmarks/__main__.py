@@ -1,4 +1,4 @@
-"""`python -m benchmarks` (or `make bench`): every benchmark in turn, figures to the screen. About ten minutes.
+"""`python -m benchmarks` (or `make bench`): every benchmark in turn, figures to the screen. About half an hour.
 
 python -m benchmarks store fit     only these
 """
@@ -8,7 +8,10 @@ import json
 import sys
 import time
 
-ALL = ("runtime", "decision", "overhead", "store", "memory", "fit", "accuracy", "trackers_mlflow", "sweep", "kills")
+ALL = (
+    *("runtime", "decision", "overhead", "store", "memory", "fit", "accuracy"),
+    *("trackers_mlflow", "trackers_tensorboard", "sweep", "kills", "ray"),
+)
 
 
 def main(names: tuple[str, ...]) -> None:

@@ -14,7 +14,7 @@ LOSS = {"loss", "nll", "ce", "crossentropy", "xent", "objective", "cost"}
 HIGHER = {
     *("acc", "accuracy", "f1", "auc", "auroc", "bleu", "rouge", "map", "iou", "miou", "dice", "precision", "recall"),
     *("score", "reward", "return", "top1", "top5", "acc1", "acc5", "r2", "psnr", "ssim", "ndcg", "mrr", "kappa", "mcc"),
-    *("correct", "winrate", "ap"),
+    *("correct", "winrate", "ap", "map50"),
 }
 LOWER = LOSS | {
     *("error", "err", "perplexity", "ppl", "bpb", "bpc", "rmse", "mse", "mae", "mape", "wer", "cer", "fid", "logloss"),
