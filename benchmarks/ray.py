@@ -10,7 +10,6 @@ import json
 import os
 import random
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -77,33 +76,27 @@ def killed(kills: int, seed: int = 0) -> dict[str, Any]:
     trials = _made(300, 1.5)
     ended: Counter[str] = Counter()
     used: set[str] = set()
+    struck: list[int] = []
     with _place_of_work() as folder, _cluster() as (cluster, nodes):
-        over = threading.Event()
-
-        def strike() -> None:
-            for _ in range(kills):
-                if over.wait(chance.uniform(1.0, 6.0)):
-                    return
-                cluster.remove_node(nodes.pop(chance.randrange(len(nodes))), allow_graceful=False)
-                nodes.append(cluster.add_node(num_cpus=SLOTS, wait=False, **SMALL))
-                struck.append(sum(ended.values()))
-
-        struck: list[int] = []
-        striker = threading.Thread(target=strike)
+        next_strike = float("inf")
 
         def on_event(event: Event, standing: object) -> None:
+            nonlocal next_strike
             if isinstance(event, Done):
                 ended[event.trial.name] += 1
             if isinstance(event, Started):
                 used.add(event.where)
-            if not striker.is_alive() and not struck and isinstance(event, Started):
-                with contextlib.suppress(RuntimeError):  # has run and ended already
-                    striker.start()
+                next_strike = min(next_strike, time.monotonic() + 3.0) if not struck else next_strike
+            if len(struck) < kills and time.monotonic() > next_strike:
+                cluster.remove_node(nodes.pop(chance.randrange(len(nodes))), allow_graceful=False)
+                nodes.append(cluster.add_node(num_cpus=SLOTS, wait=False, **SMALL))
+                struck.append(sum(ended.values()))
+                next_strike = time.monotonic() + chance.uniform(0.5, 4.0)
 
-        place = RayPlace(cluster.address, max_retries=10)
-        result = run_trials(Job("ray_bench_job:train"), trials, RunStore(folder / "runs"), place, on_event=on_event)
-        over.set()
-        striker.join()
+        # Not shipped: nodes of one machine share the folder of shipped code, and a new one empties it for all.
+        place = RayPlace(cluster.address, max_retries=10, ship=False)
+        job, store = Job("ray_bench_job:train"), RunStore(folder / "runs")
+        result = run_trials(job, trials, store, place, on_event=on_event)
         stored = [run.name for run in RunStore.open(folder / "runs").iter()]
     return {
         "kills": len(struck),

@@ -46,6 +46,7 @@ class Flights:
         self._cluster, self._ray, self._job, self._trials, self._need = cluster, cluster.ray, job, trials, need
         self._again: collections.deque[tuple[Trial, int]] = collections.deque()
         self._flights: dict[Any, _Flight] = {}
+        self._proven = False
         self._slots, self._counted, self._roomless_since = 0, -COUNT_SECONDS, time.monotonic()
         self._task = self._ray.remote(_ray_task.make_trial).options(max_retries=0, **need.resources)
         on_head = {"num_cpus": 0, "resources": {HEAD: 0.001}, "max_restarts": -1, "max_concurrency": 1000}
@@ -143,15 +144,23 @@ class Flights:
         except errors.RayError as error:  # the node, its raylet, its store or the process beneath the trial is gone
             yield from self._lose(flight, error)
             return
+        if told["kind"] == "unusable":
+            self._doubt(flight, f"on node {told['where']}: {told['reason']}")
+            return
+        self._proven = True
         self._send()  # the next first, before anyone takes time over this one's result
-        yield from self._began(flight, told.get("where", "?"))
-        match told["kind"]:
-            case "done":
-                yield Done(flight.trial, wire.run_of(told["run"]), told["seconds"])
-            case "failed":
-                yield Failed(flight.trial, told["reason"], told["detail"], told["seconds"])
-            case _:
-                raise SweepError(f"on node {told['where']}: {told['reason']}")
+        yield from self._began(flight, told["where"])
+        if told["kind"] == "done":
+            yield Done(flight.trial, wire.run_of(told["run"]), told["seconds"])
+        else:
+            yield Failed(flight.trial, told["reason"], told["detail"], told["seconds"])
+
+    def _doubt(self, flight: _Flight, reason: str) -> None:
+        """No trial could be made there. Before any was made elsewhere, that is the job's fault; later, the node's."""
+        if not self._proven or flight.attempt > self._need.max_retries:
+            raise SweepError(reason)
+        log.warning("%s; %s is sent again", reason, flight.trial.name)
+        self._again.append((flight.trial, flight.attempt + 1))
 
     def _lose(self, flight: _Flight, error: Exception) -> Iterator[Event]:
         trial, attempt = flight.trial, flight.attempt
