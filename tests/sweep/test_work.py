@@ -1,6 +1,7 @@
 """One trial in this process: functions and shell commands, good and bad."""
 
 import math
+from pathlib import Path
 
 import pytest
 from tests.sweep.jobs import named
@@ -110,3 +111,11 @@ def test_a_bad_line_is_passed_over_with_a_note():
     run = carry_out(Job(command=line), trial())
     assert len(run.loss) == 1
     assert "line 1 of the report file was passed over" in run.notes[0]
+
+
+def test_the_example_learns():
+    example = Path(__file__).parents[2] / "examples" / "sweep_job.py"
+    run = carry_out(Job(f"{example}:train"), Trial("t", 1, 200, cosine(0.01, 200)))
+    assert run.status is Status.FINISHED
+    assert run.final_metric > 0.8
+    assert float(run.facts.extra["test_accuracy"]) > 0.7

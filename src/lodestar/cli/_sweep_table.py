@@ -86,7 +86,8 @@ class SweepTable:
         if len(rows) > MOST_ROWS:
             found.add_row(f"and {len(rows) - MOST_ROWS} more", "", "", "", "", "")
         if not rows:
-            found.add_row(_screen.safe("workers are starting", "dim"), "", "", "", "", "")
+            waiting = "workers are starting" if self._standing.left else "the last runs are being stored"
+            found.add_row(_screen.safe(waiting, "dim"), "", "", "", "", "")
         return Group(found, _screen.safe(summary_line(self._standing), "bold"))
 
 
