@@ -58,7 +58,7 @@ def import_table(
         list[Path],
         typer.Argument(help="Tables (.csv .tsv .jsonl .json .parquet), or folders of them."),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="STORE", help="The store to write to; made if missing.")],
+    out: Annotated[str, typer.Option("--out", "-o", metavar="STORE", help="The store to write to; made if missing.")],
     run: Annotated[str | None, _column("The run's name. None: a file is a run.")] = None,
     step: Annotated[str | None, _column("The optimiser step; epochs if there is none.")] = None,
     loss: Annotated[str | None, _column("The training loss.")] = None,
