@@ -122,6 +122,7 @@ def test_what_xu_sees_by_hand():
     pilot = Pilot(VALLEY, Summary, Scale, 0.01)
     seen = pilot.see(1, np.array([5.0, 3.0]), training.look())
     loss = VALLEY.evaluate(*VALLEY.begin(0), "validation").loss
+    assert seen is not None
     np.testing.assert_allclose(seen, [4.0, loss, 0.0, 0.0, 1.0, 0.0, -2.0], rtol=1e-6)
 
 
@@ -203,10 +204,20 @@ def test_xu_learns_to_raise_a_rate_that_is_far_too_low(tmp_path):
     xu = method("rl-xu")
     told = xu.learn(VALLEY, tmp_path / "policy", seed=0, runs=None, allowed_runs=25)
     trained = train(VALLEY, xu, math.nan, seed=1000, knowledge=tmp_path / "policy").run
-    untrained = train(VALLEY, method("constant"), told["first_rate"], seed=1000).run
+    untrained = train(VALLEY, method("constant"), float(told["first_rate"]), seed=1000).run
     assert told["training_runs"] == 25
     assert trained.metric.values[-1] < 0.2 * untrained.metric.values[-1]
     assert trained.lr.values.max() > 5 * trained.lr.values[0]
+
+
+def test_the_graph_controller_learns_to_stay_above_a_base_that_is_too_low(tmp_path):
+    """It may move the rate by 10 % at most, and learns to move it up: the untrained one stays on the cosine."""
+    valley, graph = Slope(rates=(2e-2,)), method("rl-graph")
+    graph.learn(valley, tmp_path / "policy", seed=0, runs=None, allowed_runs=25)
+    trained = train(valley, graph, math.nan, seed=1000, knowledge=tmp_path / "policy").run
+    untrained = train(valley, method("cosine"), 2e-2, seed=1000).run
+    assert float(trained.facts.extra["mean_action"]) > 0.4
+    assert trained.metric.values[-1] < 0.98 * untrained.metric.values[-1]
 
 
 @pytest.mark.parametrize("name", BOTH)

@@ -2,11 +2,12 @@
 
 Comes in: an environment of training runs. Goes out: a `Policy`. Observations and rewards are normalised by running
 figures, as in the public implementation of Xu et al.; gamma 0.99, lambda 0.95, clip 0.2. The policy is updated after
-every run: with 25 of them, fewer and larger batches learned less. One thread; the same seed learns the same policy.
-Torch's threads and the global generators are put back after.
+every run, or as many as make 36 decisions: of 25 runs, larger batches learned less. One thread; the same seed learns
+the same policy. Torch's threads and the global generators are put back after.
 """
 
 import contextlib
+import math
 import random
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -24,7 +25,7 @@ from lodestar.bench.rl.graph_net import GraphEncoder
 from lodestar.bench.rl.policy import CLIP
 
 Kind = Literal["summary", "graph"]
-TOGETHER = 1  # runs between two updates of the policy
+LEAST_ROWS = 36  # decisions an update of the policy is made from
 HIDDEN = [32, 32]
 
 
@@ -44,7 +45,7 @@ def learn(episodes: Episodes, *, kind: Kind, kinds: tuple[int, ...] = (), seed: 
     """Train an actor on the episodes; its weights, and the running figures of what it saw."""
     with _alone():
         world = VecNormalize(DummyVecEnv([lambda: episodes]), clip_obs=CLIP, gamma=0.99)
-        together = min(TOGETHER, episodes.allowed)
+        together = min(math.ceil(LEAST_ROWS / max(1, episodes.decisions)), episodes.allowed)
         rows = max(2, together * episodes.decisions)
         model = PPO(
             "MlpPolicy",
