@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jax.experimental.compilation_cache import compilation_cache
 
+from lodestar.bench.kept_programs import keep_programs
 from lodestar.bench.method import AbstractController, AbstractMethod, Optimiser
 from lodestar.bench.methods import method
 from lodestar.bench.optimisers.plain import plain
@@ -111,6 +113,7 @@ def test_the_rate_of_a_plain_optimiser_is_logged_exactly(digits):
 def test_a_controller_is_told_of_every_update_once(digits):
     watched = Watched(every=5)
     outcome = train(digits, watched, 1e-2, seed=0)
+    assert watched.made is not None
     told = watched.made.told
     assert [first for first, _, _ in told] == [1, *np.cumsum([count for _, count, _ in told])[:-1] + 1]
     assert sum(count for _, count, _ in told) == digits.total_steps
@@ -223,3 +226,16 @@ def test_points_end_at_the_end_and_are_about_a_hundred(total):
     assert found[-1] == total
     assert np.all(np.diff(found) > 0)
     assert len(found) <= 151 and (len(found) >= 67 or len(found) == total)
+
+
+def test_programs_are_kept_on_disk(tmp_path):
+    settings = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs")
+    before = {name: getattr(jax.config, name) for name in settings}
+    try:
+        keep_programs(tmp_path, least_seconds=0)
+        assert float(jax.jit(lambda x: jnp.sin(x) + 42)(1.0)) > 42
+        assert any(tmp_path.iterdir())
+    finally:
+        for name, value in before.items():
+            jax.config.update(name, value)
+        compilation_cache.reset_cache()

@@ -23,7 +23,7 @@ LENGTH = 32
 RATES = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 SIZES = {
     "paper": Sizes(width=512, batch=64, epochs=30, looks=10, validation=1000),
-    "cpu": Sizes(width=64, batch=32, epochs=1.5, looks=60, validation=100, test=1000),
+    "cpu": Sizes(width=64, batch=32, epochs=1.5, looks=45, validation=100, test=1000),
     "smoke": Sizes(width=16, batch=32, epochs=1, looks=5, train=640, validation=50, test=50),
 }
 
