@@ -21,7 +21,9 @@ def show_table(story: "Story") -> None:
 
     name, wide = story.facts.metric_name, _screen.out().width >= WIDE
     title = f"{story.facts.task}, scale {story.facts.scale}" + ("" if story.complete else " (partial)")
-    lines = _screen.table("method", "set to", f">test {name}", ">worst", ">to best", ">p", ">div.", title=title)
+    any_failed = [">failed"] if any(row.failed for row in story.table.rows) else []
+    heads = ("method", "set to", f">test {name}", ">worst", ">to best", ">p", ">div.", *any_failed)
+    lines = _screen.table(*heads, title=title)
     for column in lines.columns:
         column.no_wrap = True
     for row in story.table.rows:
@@ -29,12 +31,12 @@ def show_table(story: "Story") -> None:
         gap = gap if wide else gap.partition(" (")[0]
         figures = [result(story, row), number(story, row.worst), gap, p_value(row.welch.p)]
         if not row.finals.count:
-            figures = ["failed" if row.trouble else "not yet", "-", "-", "-"]
+            figures = ["failed" if row.trouble or row.failed else "not yet", "-", "-", "-"]
         elif not row.complete:
             figures[0] += f" ({row.finals.count} of {row.planned})"
         style = "bold" if row.entrant.group == "ours" else ""
-        lost = f"{row.diverged_tuning} + {row.diverged}" + (f", {row.failed} failed" if row.failed else "")
-        lines.add_row(_screen.safe(row.entrant.name, style), row.set_to if row.setting else "-", *figures, lost)
+        lost = [f"{row.diverged_tuning} + {row.diverged}", *([str(row.failed)] if any_failed else [])]
+        lines.add_row(_screen.safe(row.entrant.name, style), row.set_to if row.setting else "-", *figures, *lost)
     _screen.out().print(lines)
     legend = "To best: paired difference to the best other method; p: Welch. Div.: diverged in tuning + final runs."
     _screen.out().print(_screen.safe(legend, "dim"))

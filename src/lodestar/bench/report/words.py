@@ -79,7 +79,7 @@ def _row(story: Story, row: Row) -> list[str]:
     mark = "" if row.complete else f" ({row.finals.count} of {row.planned})"
     lost = f"{row.diverged_tuning} + {row.diverged}" + (f", {row.failed} failed" if row.failed else "")
     if not row.finals.count:
-        return [row.entrant.title, "–", "failed" if row.trouble else "not yet", *["–"] * 6, lost]
+        return [row.entrant.title, "–", "failed" if row.trouble or row.failed else "not yet", *["–"] * 6, lost]
     return [
         f"**{row.entrant.title}**" if row.entrant.group == "ours" else row.entrant.title,
         row.set_to,
