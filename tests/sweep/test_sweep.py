@@ -215,6 +215,6 @@ def test_an_error_in_storing_reaches_the_sweep(tmp_path):
     (tmp_path / "file").touch()
     curve = Series([1], [1.0])
     keeper = Keeper(RunStore(tmp_path / "file" / "runs"))
-    keeper.keep(Run("r", curve, curve, curve, Direction.MAX))
     with pytest.raises(StoreError):
+        keeper.keep(Run("r", curve, curve, curve, Direction.MAX))
         keeper.close()

@@ -9,7 +9,6 @@ import queue
 import threading
 from collections.abc import Callable
 
-from lodestar._extras import need
 from lodestar.runs import Run, RunStore
 
 log = logging.getLogger(__name__)
@@ -41,7 +40,6 @@ class Keeper:
         self.check()
 
     def _store_all(self, runs: list[Run]) -> None:
-        need("pyarrow.parquet", "cli")  # takes a while: at the start, as the workers start, not when a run waits
         self._store.add_many(runs)
         for run in runs:
             if self._logged is not None:
@@ -49,7 +47,7 @@ class Keeper:
 
 
 class _Line:
-    """A thread that takes what has come in since it last looked; its first call is with nothing. An error ends it."""
+    """A thread that takes what has come in since it last looked; an error ends it."""
 
     def __init__(self, name: str, work: Callable[[list[Run]], None]):
         self.error: BaseException | None = None
@@ -71,11 +69,10 @@ class _Line:
         batch: list[Run | None] = []
         try:
             while None not in batch:
-                self._work([run for run in batch if run is not None])
                 batch = [self._waiting.get()]
                 while not self._waiting.empty():
                     batch.append(self._waiting.get())
-            self._work([run for run in batch if run is not None])
+                self._work([run for run in batch if run is not None])
         except BaseException as error:  # noqa: BLE001  whoever puts or closes asks for it
             self.error = error
 
