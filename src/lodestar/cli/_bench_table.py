@@ -22,16 +22,17 @@ def show_table(story: "Story") -> None:
     name, wide = story.facts.metric_name, _screen.out().width >= WIDE
     title = f"{story.facts.task}, scale {story.facts.scale}" + ("" if story.complete else " (partial)")
     any_failed = [">failed"] if any(row.failed for row in story.table.rows) else []
-    heads = ("method", "set to", f">test {name}", ">worst", ">to best", ">p", ">div.", *any_failed)
-    lines = _screen.table(*heads, title=title)
-    for column in lines.columns:
-        column.no_wrap = True
+    worst = [">worst"] if wide else []
+    lines = _screen.table(
+        "method", "set to", f">test {name}", *worst, ">to best", ">p", ">div.", *any_failed, title=title
+    )
+    lines.columns[0].no_wrap = lines.columns[2].no_wrap = True
     for row in story.table.rows:
         gap = difference(story, row.paired)
         gap = gap if wide else gap.partition(" (")[0]
-        figures = [result(story, row), number(story, row.worst), gap, p_value(row.welch.p)]
+        figures = [result(story, row), *([number(story, row.worst)] if wide else []), gap, p_value(row.welch.p)]
         if not row.finals.count:
-            figures = ["failed" if row.trouble or row.failed else "not yet", "-", "-", "-"]
+            figures = ["failed" if row.trouble or row.failed else "not yet", *["-"] * (len(figures) - 1)]
         elif not row.complete:
             figures[0] += f" ({row.finals.count} of {row.planned})"
         style = "bold" if row.entrant.group == "ours" else ""
