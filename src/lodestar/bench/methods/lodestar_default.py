@@ -1,6 +1,6 @@
 """Lodestar with its default preset: two members, a plan that is kept unless candidates beat its own forecast.
 
-At cpu scale the fit has 8,000 updates a member, about a minute on one core; at paper scale the preset's 20,000.
+At cpu scale the fit has 8,000 updates a member, 75 s of one core; at paper scale the preset's 20,000.
 """
 
 from lodestar.bench.methods.steered import SteeredMethod
