@@ -15,7 +15,7 @@ def bag(*, words: int, width: int, hidden: int, classes: int) -> Model:
 
     def begin(draw):
         params = {
-            "words": draw((words, width), 1.0),
+            "words": draw((words, width), 0.1),
             "dense1": layers.dense_begin(draw, width, hidden),
             "dense2": layers.dense_begin(draw, hidden, classes, gain=1.0),
         }
