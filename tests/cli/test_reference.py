@@ -24,7 +24,7 @@ def test_a_command_has_help(name):
 
 @pytest.mark.parametrize("name", LEAVES)
 def test_a_command_shows_an_example(name):
-    assert f"{name.replace(' table', '')} " in FOUND[name][1].split("Example", 1)[-1]
+    assert f"{name.replace('import table', 'import')} " in FOUND[name][1].split("Example", 1)[-1]
 
 
 @pytest.mark.parametrize("name", LEAVES)
