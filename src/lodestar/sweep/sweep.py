@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lodestar._errors import SweepError
-from lodestar._extras import need
-from lodestar.runs import Run, RunStore
+from lodestar.runs import Run, RunStore, segment
 from lodestar.runs.summary import RunSummary
 from lodestar.sweep.journal import Journal, Past, folder_beside, held
 from lodestar.sweep.keeper import Keeper
@@ -92,7 +91,7 @@ def run_trials(
             on_start(standing)
         if left:
             RunStore.create(kept.address)  # what cannot be written to is told before any trial runs
-            need("pyarrow.parquet", "cli")  # takes a moment, and the first run that comes must not wait for it
+            segment.encode((), {})  # Arrow takes a moment to load, and the first run that comes must not wait for it
             _carry(job, left, place, Keeper(kept, _writer(log_to)), journal, standing, on_event)
         if standing.ended >= MERGE_FROM:
             kept.compact()
