@@ -1,7 +1,7 @@
 """Mechanic (Cutkosky et al. 2023): learns the scale of the recipe's own updates, under a cosine.
 
-The value is the base rate that Mechanic's scale multiplies: 1 is the default. It mostly sets how small the first steps
-are, for the scale grows by itself. What is logged is the rate in effect: scale x base rate x cosine.
+The value is the base rate that Mechanic's scale multiplies: 1 is the default; in a short run the scale has no time to
+grow, and more is better. What is logged is the rate in effect: scale x base rate x cosine.
 """
 
 from lodestar.bench.methods.schedule import ScheduleMethod
@@ -9,5 +9,5 @@ from lodestar.bench.optimisers.mechanic import mechanic
 from lodestar.sweep.shapes import cosine
 
 METHOD = ScheduleMethod(
-    "mechanic", "Mechanic under a cosine", "modern", cosine, mechanic, values=(0.01, 0.1, 1.0, 10.0, 100.0)
+    "mechanic", "Mechanic under a cosine", "modern", cosine, mechanic, values=(1.0, 1e2, 1e3, 1e4, 1e5)
 )

@@ -1,6 +1,6 @@
 """ReduceLROnPlateau: the rate is cut to a tenth when the validation metric has stopped getting better.
 
-PyTorch's rule and defaults (factor 0.1, relative threshold 1e-4), its patience of 10 epochs read as a tenth of the
+PyTorch's rule and defaults (factor 0.1, relative threshold 1e-4), its patience of 10 epochs read as a fifth of the
 run's evaluations. Tuned over the recipe's five rates.
 """
 
@@ -79,7 +79,7 @@ class Plateau(AbstractMethod):
     ) -> AbstractController:
         """Starts at `value`."""
         del seed, knowledge
-        patience = max(1, round(0.1 * evaluations(problem)))
+        patience = max(1, round(0.2 * evaluations(problem)))
         return Feedback(PlateauRule(value, patience, problem.direction), watches="metric")
 
 

@@ -9,5 +9,5 @@ from lodestar.bench.optimisers.prodigy import prodigy
 from lodestar.sweep.shapes import cosine
 
 METHOD = ScheduleMethod(
-    "prodigy", "Prodigy under a cosine", "modern", cosine, prodigy, values=(0.25, 0.5, 1.0, 2.0, 4.0)
+    "prodigy", "Prodigy under a cosine", "modern", cosine, prodigy, values=(0.5, 1.0, 2.0, 4.0, 8.0)
 )
