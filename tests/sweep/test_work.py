@@ -114,8 +114,10 @@ def test_a_bad_line_is_passed_over_with_a_note():
 
 
 def test_the_example_learns():
+    torch = pytest.importorskip("torch")
+    torch.set_num_threads(1)  # as in a worker
     example = Path(__file__).parents[2] / "examples" / "sweep_job.py"
-    run = carry_out(Job(f"{example}:train"), Trial("t", 1, 200, cosine(0.01, 200)))
+    run = carry_out(Job(f"{example}:train"), Trial("t", 1, 120, cosine(0.02, 120)))
     assert run.status is Status.FINISHED
     assert run.final_metric > 0.8
     assert float(run.facts.extra["test_accuracy"]) > 0.7
