@@ -5,12 +5,14 @@ costs a quarter of the time then, and gives the same numbers bit for bit. Progra
 of JAX, which JAX checks.
 """
 
+import functools
 from pathlib import Path
 
 import jax
 from jax.experimental.compilation_cache import compilation_cache
 
 
+@functools.cache
 def keep_programs(folder: Path, *, least_seconds: float = 0.3) -> None:
     """Read and keep compiled programs in `folder` from now on, those that took at least so long to compile."""
     jax.config.update("jax_compilation_cache_dir", str(folder))

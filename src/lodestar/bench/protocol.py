@@ -8,6 +8,7 @@ screens, nor of what a trial does (see `work`).
 import dataclasses
 import json
 import math
+import os
 from collections.abc import Callable
 
 from lodestar import _disk
@@ -46,6 +47,7 @@ def carry_out(
     bench: Bench, place: AbstractPlace, *, on_event: OnEvent | None = None, on_round: OnRound | None = None
 ) -> Results:
     """Make every run that is missing. `on_round` is called before each batch with the results so far."""
+    os.environ.setdefault(work.PROGRAMS, str((bench.home.path.parent / "programs").resolve()))
     tell, begin = on_event or (lambda event: None), on_round or (lambda results: None)
     results, before = bench.results(), None
     while due := bench.plan.due(results):

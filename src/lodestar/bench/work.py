@@ -7,6 +7,7 @@ compiles once in a worker. Which trials there are, and what becomes of the runs,
 
 import json
 import math
+import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ import numpy as np
 from lodestar._errors import BenchError
 from lodestar.bench import methods, tasks
 from lodestar.bench.compiling import compiling
+from lodestar.bench.kept_programs import keep_programs
 from lodestar.bench.method import AbstractMethod
 from lodestar.bench.methods.schedule import ScheduleMethod
 from lodestar.bench.problem import AbstractProblem
@@ -26,12 +28,16 @@ from lodestar.runs import Run, RunStore, Scalar, Status
 from lodestar.sweep import Report, Schedule
 
 FUNCTION = "lodestar.bench.work:train"
+PROGRAMS = "LODESTAR_BENCH_PROGRAMS"
+"""Names the folder in which workers keep compiled programs; workers inherit it."""
 
 
 def train(
     *, schedule: Schedule | None = None, seed: int, report: Report, settings: Mapping[str, Scalar]
 ) -> dict[str, Scalar]:
     """The function that the sweep's runner calls."""
+    if os.environ.get(PROGRAMS):
+        keep_programs(Path(os.environ[PROGRAMS]))
     problem = tasks.problem(str(settings["task"]), str(settings["scale"]))
     if settings["stage"] == LEARN:
         return _learn(problem, methods.method(str(settings["method"])), seed, report, settings)
