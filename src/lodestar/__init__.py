@@ -25,6 +25,7 @@ _HOMES = {
     "Scheduler": "lodestar.scheduler",
     "fit": "lodestar.latent",
     "load": "lodestar.forecaster",
+    "run_sweep": "lodestar.sweep",
 }
 __all__ = ["__version__", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from lodestar.runs import Series as Series
     from lodestar.runs import Status as Status
     from lodestar.scheduler import Scheduler as Scheduler
+    from lodestar.sweep import run_sweep as run_sweep
 
 
 def __getattr__(name: str) -> Any:
