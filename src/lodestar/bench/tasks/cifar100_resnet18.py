@@ -16,12 +16,12 @@ from lodestar.bench.tasks.task import Sizes, Task
 
 RATES = {
     "paper": (1e-3, 5e-3, 1e-2, 5e-2, 1e-1),  # as in the paper
-    "cpu": (1e-3, 3e-3, 1e-2, 3e-2, 1e-1),
+    "cpu": (3e-4, 1e-3, 3e-3, 1e-2, 3e-2),
     "smoke": (1e-3, 3e-3, 1e-2, 3e-2, 1e-1),
 }
 SIZES = {
     "paper": Sizes(width=64, batch=256, epochs=60, looks=10, image=32, validation=5000),
-    "cpu": Sizes(width=8, batch=32, epochs=1.5, looks=20, image=16, train=19200, validation=1000, test=5000),
+    "cpu": Sizes(width=8, batch=32, epochs=2, looks=10, image=16, train=11200, validation=800, test=3000),
     "smoke": Sizes(width=4, batch=32, epochs=1, looks=5, image=16, train=160, validation=100, test=100),
 }
 

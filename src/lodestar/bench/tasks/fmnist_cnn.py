@@ -15,12 +15,12 @@ from lodestar.bench.tasks.task import Sizes, Task
 
 RATES = {
     "paper": (1e-3, 5e-3, 1e-2, 5e-2, 1e-1),  # as in the paper
-    "cpu": (1e-3, 3e-3, 1e-2, 3e-2, 1e-1),
+    "cpu": (3e-4, 1e-3, 3e-3, 1e-2, 3e-2),
     "smoke": (1e-3, 3e-3, 1e-2, 3e-2, 1e-1),
 }
 SIZES = {
     "paper": Sizes(width=64, batch=256, epochs=60, looks=10, image=28, validation=5000),
-    "cpu": Sizes(width=12, batch=64, epochs=2, looks=50, image=14, train=19200, validation=1000, test=5000),
+    "cpu": Sizes(width=8, batch=32, epochs=2, looks=15, image=14, train=12800, validation=500, test=3000),
     "smoke": Sizes(width=4, batch=32, epochs=1, looks=5, image=14, train=320, validation=100, test=100),
 }
 

@@ -20,7 +20,7 @@ RATES = {
 }
 SIZES = {
     "paper": Sizes(width=64, batch=256, epochs=60, looks=10, image=28, validation=5000),
-    "cpu": Sizes(width=8, batch=32, epochs=1.5, looks=20, image=14, train=19200, validation=1000, test=5000),
+    "cpu": Sizes(width=8, batch=32, epochs=2, looks=10, image=14, train=9600, validation=500, test=2000),
     "smoke": Sizes(width=4, batch=32, epochs=1, looks=5, image=14, train=160, validation=100, test=100),
 }
 

@@ -23,7 +23,7 @@ RATES = {
 }
 SIZES = {
     "paper": Sizes(width=64, batch=256, epochs=60, looks=1, image=224, validation=50000),
-    "cpu": Sizes(width=8, batch=32, epochs=3, looks=16, image=32, validation=1000, test=1000),
+    "cpu": Sizes(width=8, batch=32, epochs=3, looks=6, image=32, train=4000, validation=500, test=1000),
     "smoke": Sizes(width=4, batch=16, epochs=1, looks=5, image=32, train=80, validation=40, test=40),
 }
 CLASSES = {"paper": 1000, "cpu": 20, "smoke": 20}

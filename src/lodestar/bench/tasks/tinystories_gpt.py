@@ -44,7 +44,7 @@ RATES = {
 }
 SIZES = {
     "paper": Sizes(bpe.VOCABULARY, 256, 256, 6, 8, batch=256, epochs=1, looks=100),
-    "cpu": Sizes(1024, 32, 48, 2, 4, batch=32, epochs=0.5, looks=200, text=4_000_000, judged=128, tested=1500),
+    "cpu": Sizes(1024, 32, 48, 2, 4, batch=16, epochs=0.75, looks=64, text=1_500_000, judged=128, tested=500),
     "smoke": Sizes(256, 16, 16, 1, 2, batch=8, epochs=1, looks=5, text=40_000, judged=50, tested=50),
 }
 
