@@ -18,12 +18,12 @@ from lodestar.bench.tasks.task import Sizes, Task
 
 RATES = {
     "paper": (0.005, 0.01, 0.05, 0.1, 0.256),  # as in the paper
-    "cpu": (0.01, 0.03, 0.1, 0.3, 1.0),
-    "smoke": (0.01, 0.03, 0.1, 0.3, 1.0),
+    "cpu": (0.001, 0.003, 0.01, 0.03, 0.1),
+    "smoke": (0.001, 0.003, 0.01, 0.03, 0.1),
 }
 SIZES = {
     "paper": Sizes(width=64, batch=256, epochs=60, looks=1, image=224, validation=50000),
-    "cpu": Sizes(width=8, batch=32, epochs=3, looks=6, image=32, train=4000, validation=500, test=1000),
+    "cpu": Sizes(width=8, batch=32, epochs=2, looks=9, image=32, train=4000, validation=400, test=1000),
     "smoke": Sizes(width=4, batch=16, epochs=1, looks=5, image=32, train=80, validation=40, test=40),
 }
 CLASSES = {"paper": 1000, "cpu": 20, "smoke": 20}

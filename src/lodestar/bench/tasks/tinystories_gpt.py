@@ -39,12 +39,12 @@ class Sizes:
 
 RATES = {
     "paper": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2),
-    "cpu": (1e-3, 3e-3, 1e-2, 3e-2, 1e-1),
+    "cpu": (3e-4, 1e-3, 3e-3, 1e-2, 3e-2),
     "smoke": (1e-3, 3e-3, 1e-2, 3e-2, 1e-1),
 }
 SIZES = {
     "paper": Sizes(bpe.VOCABULARY, 256, 256, 6, 8, batch=256, epochs=1, looks=100),
-    "cpu": Sizes(1024, 32, 48, 2, 4, batch=16, epochs=0.75, looks=64, text=1_500_000, judged=128, tested=500),
+    "cpu": Sizes(1024, 32, 48, 2, 4, batch=8, epochs=0.7, looks=64, text=1_500_000, judged=128, tested=500),
     "smoke": Sizes(256, 16, 16, 1, 2, batch=8, epochs=1, looks=5, text=40_000, judged=50, tested=50),
 }
 
