@@ -34,7 +34,7 @@ LENGTH = {"paper": 256, "cpu": 64, "smoke": 32}
 RATES = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 SIZES = {
     "paper": Sizes(width=256, batch=128, epochs=20, looks=10, validation=3000),
-    "cpu": Sizes(width=32, batch=64, epochs=3, looks=20, validation=1000, test=5000),
+    "cpu": Sizes(width=32, batch=32, epochs=1, looks=50, validation=1000, test=5000),
     "smoke": Sizes(width=8, batch=32, epochs=1, looks=5, train=640, validation=100, test=100),
 }
 
