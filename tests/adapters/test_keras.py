@@ -24,7 +24,6 @@ from lodestar.testing.adapter_contract import STEPS, Trained, Watched
 
 torch.set_num_threads(1)
 pytestmark = [
-    pytest.mark.xdist_group("keras"),
     pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy keyword"),  # Keras saving weights
 ]
 

@@ -26,7 +26,6 @@ with warnings.catch_warnings():
 
 torch.set_num_threads(1)
 pytestmark = [
-    pytest.mark.xdist_group("lightning"),
     pytest.mark.filterwarnings("ignore:.*does not have many workers.*"),
     pytest.mark.filterwarnings("ignore:.*isinstance.treespec, LeafSpec.*"),
     pytest.mark.filterwarnings("ignore:.*resuming from a checkpoint that ended before the epoch ended.*"),

@@ -15,8 +15,6 @@ from lodestar.scheduler import Scheduler
 from lodestar.testing import AdapterContract, random_forecaster
 from lodestar.testing.adapter_contract import STEPS, Trained
 
-pytestmark = pytest.mark.xdist_group("jax")
-
 
 def loss_of(params, images, labels):
     logits = jnp.tanh(images @ params["one"]) @ params["two"]

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("ranks")
-
 ROOT = Path(__file__).parents[2]
 
 

@@ -17,7 +17,6 @@ from lodestar.scheduler import Scheduler
 from lodestar.testing import AdapterContract, random_forecaster
 from lodestar.testing.adapter_contract import STEPS, Trained, Watched
 
-pytestmark = pytest.mark.xdist_group("torch")
 torch.set_num_threads(1)
 
 

@@ -24,7 +24,6 @@ with warnings.catch_warnings():
 
 torch.set_num_threads(1)
 pytestmark = [
-    pytest.mark.xdist_group("transformers"),
     pytest.mark.filterwarnings("ignore:.*pin_memory.*"),
 ]
 

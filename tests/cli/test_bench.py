@@ -84,7 +84,6 @@ def stored(folder: Path) -> set[str]:
     return {summary.name for summary in store.list()} if store.exists() else set()
 
 
-@pytest.mark.xdist_group("bench")
 def test_a_killed_table_goes_on_where_it_was(run, tmp_path):
     """Killed hard after some runs; the same command makes the rest, and none of the first again."""
     process = start(tmp_path)

@@ -16,7 +16,6 @@ from lodestar.cli import app
 from lodestar.runs import RunStore, Series
 
 QUICK = ["--set", "latent=6", "--set", "hidden=8", "--set", "steps=6", "--set", "tokens=8", "--set", "check_every=50"]
-pytestmark = pytest.mark.xdist_group("fit")
 
 
 @pytest.fixture(scope="module")

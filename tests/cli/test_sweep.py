@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 from lodestar.cli import app
 from lodestar.runs import RunStore
 
-pytestmark = pytest.mark.xdist_group("sweep")
 JOB = """
 import time
 

@@ -20,7 +20,6 @@ from lodestar.prepare import prepare
 from lodestar.runs import Direction
 
 SMALL = {"latent": 6, "hidden": 8, "field_width": 8, "decoder_width": 8, "tokens": 8, "steps": 6, "check_every": 50}
-pytestmark = pytest.mark.xdist_group("fit")
 
 
 def small_fit(runs=None, *, updates=100, **kwargs):

@@ -16,7 +16,6 @@ from lodestar.runs.folder import is_address, open_folder
 from lodestar.runs.remote import RemoteFolder
 
 pytestmark = [
-    pytest.mark.xdist_group("s3"),
     pytest.mark.filterwarnings("ignore:datetime.datetime.utcnow:DeprecationWarning"),  # botocore and moto
 ]
 

@@ -1,10 +1,8 @@
 """kill -9 at random moments: the store opens every time, no trial is lost, none is stored twice."""
 
-import pytest
 from benchmarks import kills
 
 
-@pytest.mark.xdist_group("sweep")
 def test_three_kills_lose_nothing():
     found = kills.run(kills=3, trials_a_kill=6, seed=1)
     assert found["kills"] == 3

@@ -17,7 +17,6 @@ from lodestar.sweep.cores import Cores
 from lodestar.sweep.local_worker import file_name
 from lodestar.sweep.shapes import cosine
 
-pytestmark = pytest.mark.xdist_group("sweep")
 ODD = ("go", "raise", "exit", "leave", "crash", "never report", "fork", "print", "thread", "close", "wander", "diverge")
 
 

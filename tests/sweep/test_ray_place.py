@@ -17,7 +17,6 @@ from lodestar.sweep import Done, Failed, Job, Reported, Schedule, Started, Trial
 from lodestar.sweep.ray_place import RayPlace
 
 pytestmark = [
-    pytest.mark.xdist_group("ray"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # Ray leaves the pipes of its own processes open
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning:ray"),

@@ -19,7 +19,7 @@ with warnings.catch_warnings():
     from transformers import Trainer, TrainingArguments
     from transformers.trainer_callback import TrainerState
 
-pytestmark = [pytest.mark.xdist_group("transformers"), pytest.mark.filterwarnings("ignore:.*pin_memory.*")]
+pytestmark = [pytest.mark.filterwarnings("ignore:.*pin_memory.*")]
 
 
 def save_state(folder, history, *, step, planned):

@@ -21,7 +21,6 @@ with warnings.catch_warnings():
     from lightning.pytorch.loggers import CSVLogger
 
 pytestmark = [
-    pytest.mark.xdist_group("lightning"),
     pytest.mark.filterwarnings("ignore:.*does not have many workers.*"),
     pytest.mark.filterwarnings("ignore:.*isinstance.treespec, LeafSpec.*"),
     pytest.mark.filterwarnings("ignore:Experiment logs directory .* exists and is not empty"),

@@ -18,7 +18,6 @@ from lodestar.trackers.mlflow_client import ClientBackend
 from lodestar.trackers.mlflow_server import ServerBackend
 
 pytestmark = [
-    pytest.mark.xdist_group("mlflow"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # SQLAlchemy's pool, closed with the process
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning:mlflow"),

@@ -11,7 +11,6 @@ from lodestar.trackers import Choices, import_runs
 from lodestar.trackers.ray_tune import RayTuneTracker
 
 pytestmark = [
-    pytest.mark.xdist_group("ray"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),

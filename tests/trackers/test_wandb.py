@@ -23,7 +23,6 @@ from lodestar.trackers.wandb import WandbTracker
 from lodestar.trackers.wandb_offline import WandbOfflineTracker
 
 pytestmark = [
-    pytest.mark.xdist_group("wandb"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),

@@ -77,7 +77,6 @@ def test_a_run_written_again_to_tensorboard_takes_the_place_of_the_first(tmp_pat
     assert len(read.loss) == 40 and read.loss.values[-1] == 0.5 and not any("more than once" in n for n in read.notes)
 
 
-@pytest.mark.xdist_group("mlflow")
 def test_mlflow(tmp_path):
     os.environ.update(mlflow_places.QUIET)
     address = f"sqlite:///{mlflow_places.empty_database(tmp_path)}"
@@ -90,15 +89,16 @@ def test_mlflow(tmp_path):
         assert read.facts.task == "digits"
 
 
-@pytest.mark.xdist_group("mlflow")
 def test_mlflow_that_is_not_there_is_told(monkeypatch):
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     with pytest.raises(TrackerError, match=r"MLflow at http://127\.0\.0\.1:9 .*Fix: "):
         open_writer("mlflow:http://127.0.0.1:9/digits")
 
 
-@pytest.mark.xdist_group("wandb")
 def test_wandb(tmp_path, monkeypatch):
+    import wandb
+
+    wandb.teardown()  # the client reads its settings once in a process, and another test may have been first
     for name, value in {**wandb_places.QUIET, "WANDB_MODE": "offline", "WANDB_DIR": str(tmp_path)}.items():
         monkeypatch.setenv(name, value)
     writer = open_writer("wandb:digits")

@@ -5,11 +5,13 @@ any kind, and only what was not finished is run. A trial that fails is noted and
 screens, nor of what a trial does (see `work`).
 """
 
+import contextlib
 import dataclasses
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from lodestar import _disk
 from lodestar._errors import BenchError
@@ -47,7 +49,6 @@ def carry_out(
     bench: Bench, place: AbstractPlace, *, on_event: OnEvent | None = None, on_round: OnRound | None = None
 ) -> Results:
     """Make every run that is missing. `on_round` is called before each batch with the results so far."""
-    os.environ.setdefault(work.PROGRAMS, str((bench.home.path.parent / "programs").resolve()))
     tell, begin = on_event or (lambda event: None), on_round or (lambda results: None)
     results, before = bench.results(), None
     while due := bench.plan.due(results):
@@ -57,10 +58,23 @@ def carry_out(
         begin(results)
         if not results.records:
             due = _first(due, place.slots)  # their seconds tell how long all will take
-        _round(bench, place, due, tell)
+        with _programs_kept(bench.home.path.parent / "programs"):
+            _round(bench, place, due, tell)
         results, before = bench.results(), names
     begin(results)
     return results
+
+
+@contextlib.contextmanager
+def _programs_kept(folder: Path) -> Iterator[None]:
+    """Workers that start now keep their compiled programs in `folder`, unless the user named another."""
+    before = os.environ.get(work.PROGRAMS)
+    os.environ[work.PROGRAMS] = before or str(folder.resolve())
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[work.PROGRAMS]
 
 
 def _first(due: list[Piece], slots: int) -> list[Piece]:

@@ -119,9 +119,8 @@ class Flights:
             flight = under_way.get(name)
             if flight is None:  # an attempt that has ended since
                 continue
-            if message["kind"] == "started":
-                yield from self._began(flight, message["where"])
-            else:
+            yield from self._began(flight, message["where"])  # messages may overtake one another
+            if message["kind"] == "report":
                 yield Reported(flight.trial, message["step"], message["loss"], message["metric"])
 
     def _began(self, flight: _Flight, where: str) -> Iterator[Event]:

@@ -73,7 +73,7 @@ def _plain(event: Event, where: str) -> dict[str, Any]:
         case Started():
             return {"kind": "started", "where": where}
         case Reported(_, step, loss, metric):
-            return {"kind": "report", "step": step, "loss": loss, "metric": metric}
+            return {"kind": "report", "where": where, "step": step, "loss": loss, "metric": metric}
         case Done(_, run, seconds):
             return {"kind": "done", "where": where, "run": wire.plain_run(run), "seconds": seconds}
         case Failed(_, reason, detail, seconds):
