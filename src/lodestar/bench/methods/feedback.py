@@ -1,17 +1,20 @@
 """Methods that change a running rate when they are told how it goes: one number an evaluation, one rate until the next.
 
-Comes in: a rule. Goes out: a controller. The rule sees what was measured and says the rate from here on; updates that
-were made keep theirs. Knows nothing of what the rule does.
+Comes in: a rule. Goes out: a controller, or a whole method tuned over the recipe's first rates. The rule sees what was
+measured and says the rate from here on; updates that were made keep theirs. Knows nothing of what the rule does.
 """
 
 import abc
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.bench.method import AbstractController, AbstractLook
+from lodestar.bench.method import AbstractController, AbstractLook, AbstractMethod, Optimiser
+from lodestar.bench.optimisers.plain import plain
 from lodestar.bench.problem import AbstractProblem
 from lodestar.runs import Scalar
 
@@ -50,6 +53,33 @@ class Feedback(AbstractController):
     def facts(self) -> Mapping[str, Scalar]:
         """How often the rate was changed."""
         return {"rate_changes": self.changes}
+
+
+@dataclasses.dataclass(frozen=True)
+class FeedbackMethod(AbstractMethod):
+    """A rule on the recipe's optimiser. `rule(problem, first rate)` builds one for each run."""
+
+    name: str
+    title: str
+    rule: Callable[[AbstractProblem, float], AbstractRule]
+    watches: Literal["metric", "loss"]
+    group: Literal["paper", "modern", "ours"] = "modern"
+
+    def grid(self, problem: AbstractProblem) -> tuple[float, ...]:
+        """First rates."""
+        return problem.recipe.rates
+
+    def optimiser(self, problem: AbstractProblem, value: float) -> Optimiser:
+        """The recipe's."""
+        del value
+        return plain(problem.recipe)
+
+    def controller(
+        self, problem: AbstractProblem, value: float, *, seed: int, knowledge: Path | None
+    ) -> AbstractController:
+        """Starts at `value`."""
+        del seed, knowledge
+        return Feedback(self.rule(problem, value), watches=self.watches)
 
 
 def evaluations(problem: AbstractProblem) -> int:

@@ -10,11 +10,8 @@ are a hundredth and ten times the first rate, as they are for its default rate o
 import dataclasses
 import math
 from collections import deque
-from pathlib import Path
 
-from lodestar.bench.method import AbstractController, AbstractMethod, Optimiser
-from lodestar.bench.methods.feedback import AbstractRule, Feedback, evaluations
-from lodestar.bench.optimisers.plain import plain
+from lodestar.bench.methods.feedback import AbstractRule, FeedbackMethod, evaluations
 from lodestar.bench.problem import AbstractProblem
 
 
@@ -83,36 +80,16 @@ class GreedyRule(AbstractRule):
         self._seen: deque[float] = deque(maxlen=self.window)
 
 
-class Greedy(AbstractMethod):
-    """GreedyLR on the mean training loss."""
-
-    name = "greedy"
-    title = "GreedyLR"
-    group = "modern"
-
-    def grid(self, problem: AbstractProblem) -> tuple[float, ...]:
-        """First rates."""
-        return problem.recipe.rates
-
-    def optimiser(self, problem: AbstractProblem, value: float) -> Optimiser:
-        """The recipe's."""
-        del value
-        return plain(problem.recipe)
-
-    def controller(
-        self, problem: AbstractProblem, value: float, *, seed: int, knowledge: Path | None
-    ) -> AbstractController:
-        """Starts at `value`, stays within a hundredth and ten times of it."""
-        del seed, knowledge
-        looks = evaluations(problem)
-        rule = GreedyRule(
-            value,
-            patience=max(1, round(0.01 * looks)),
-            window=max(1, round(0.05 * looks)),
-            least_rate=0.01 * value,
-            most_rate=10 * value,
-        )
-        return Feedback(rule, watches="loss")
+def _rule(problem: AbstractProblem, first_rate: float) -> GreedyRule:
+    """Stays within a hundredth and ten times of the first rate."""
+    looks = evaluations(problem)
+    return GreedyRule(
+        first_rate,
+        patience=max(1, round(0.01 * looks)),
+        window=max(1, round(0.05 * looks)),
+        least_rate=0.01 * first_rate,
+        most_rate=10 * first_rate,
+    )
 
 
-METHOD = Greedy()
+METHOD = FeedbackMethod("greedy", "GreedyLR", _rule, watches="loss")

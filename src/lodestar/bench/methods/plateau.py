@@ -6,11 +6,8 @@ run's evaluations. Tuned over the recipe's five rates.
 
 import dataclasses
 import math
-from pathlib import Path
 
-from lodestar.bench.method import AbstractController, AbstractMethod, Optimiser
-from lodestar.bench.methods.feedback import AbstractRule, Feedback, evaluations
-from lodestar.bench.optimisers.plain import plain
+from lodestar.bench.methods.feedback import AbstractRule, FeedbackMethod, evaluations
 from lodestar.bench.problem import AbstractProblem
 from lodestar.runs import Direction
 
@@ -58,29 +55,9 @@ class PlateauRule(AbstractRule):
             self.rate = lower
 
 
-class Plateau(AbstractMethod):
-    """ReduceLROnPlateau on the validation metric."""
-
-    name = "plateau"
-    title = "ReduceLROnPlateau"
-    group = "modern"
-
-    def grid(self, problem: AbstractProblem) -> tuple[float, ...]:
-        """First rates."""
-        return problem.recipe.rates
-
-    def optimiser(self, problem: AbstractProblem, value: float) -> Optimiser:
-        """The recipe's."""
-        del value
-        return plain(problem.recipe)
-
-    def controller(
-        self, problem: AbstractProblem, value: float, *, seed: int, knowledge: Path | None
-    ) -> AbstractController:
-        """Starts at `value`."""
-        del seed, knowledge
-        patience = max(1, round(0.2 * evaluations(problem)))
-        return Feedback(PlateauRule(value, patience, problem.direction), watches="metric")
+def _rule(problem: AbstractProblem, first_rate: float) -> PlateauRule:
+    """On the validation metric."""
+    return PlateauRule(first_rate, max(1, round(0.2 * evaluations(problem))), problem.direction)
 
 
-METHOD = Plateau()
+METHOD = FeedbackMethod("plateau", "ReduceLROnPlateau", _rule, watches="metric")
