@@ -51,6 +51,14 @@ def same(read, written, precision):
     assert read.status == written.status
 
 
+def test_a_metric_whose_name_tells_nothing_is_known_again(tmp_path):
+    written = a_run().replace(metric_name="metric", direction=Direction.MIN)
+    write_run(written, open_writer(f"tensorboard:{tmp_path / 'logs'}"))
+    (read,) = back("tensorboard", tmp_path / "logs", tmp_path)
+    assert (read.metric_name, read.direction) == ("metric", Direction.MIN)
+    np.testing.assert_allclose(read.metric.values, written.metric.values, rtol=1e-6)
+
+
 def test_tensorboard(tmp_path):
     writer = open_writer(f"tensorboard:{tmp_path / 'logs'}")
     runs = [a_run("a"), a_run("b", Status.DIVERGED, last=float("nan"))]

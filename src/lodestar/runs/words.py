@@ -87,6 +87,8 @@ EXACT: Mapping[str, Sequence[str]] = {
 }
 EPOCH_TOTALS = ["epochs", "max_epoch", "max_epochs", "num_epochs", "total_epochs", "num_train_epochs", "n_epochs"]
 FACT_ONLY = {"peak_lr": ["lr", "learning_rate"]}
+OUR_METRIC, OUR_DIRECTION = "lodestar_metric", "lodestar_direction"
+"""Settings that our own writers leave with a run, so that an import need not guess."""
 _CAMEL = re.compile(r"([a-z0-9])([A-Z])")
 
 

@@ -94,7 +94,7 @@ def map_runs(runs: Sequence[Listed], choices: Choices, tracker: AbstractTracker)
     facts = list(dict.fromkeys(key for run in runs for key in run.config))
     _check_keys(choices, facts, place)
     step, why = _step(choices.step, counts, clock, tracker.clock_counts_calls, len(logging_runs))
-    known = _known(tracker, choices, counts)
+    known = _known({**tracker.roles, **_written_by_us(logging_runs)}, choices, counts)
     guess = _guess(known.over(choices), counts, facts, step or clock, len(logging_runs))
     told = {role: "the tracker says so" for role in (*CURVES, "direction") if getattr(known, role)}
     reasons = {**guess.reasons, **told, "step": why}
@@ -103,12 +103,19 @@ def map_runs(runs: Sequence[Listed], choices: Choices, tracker: AbstractTracker)
     return _with_groups(mapped)
 
 
-def _known(tracker: AbstractTracker, choices: Choices, counts: Mapping[str, int]) -> Choices:
+def _written_by_us(runs: Sequence[Listed]) -> dict[str, str]:
+    """The metric and its direction, where our own writers made every run, and of one metric."""
+    told = {(run.config.get(words.OUR_METRIC), run.config.get(words.OUR_DIRECTION)) for run in runs}
+    metric, direction = told.pop() if len(told) == 1 else (None, None)
+    return {} if metric is None or direction is None else {"metric": str(metric), "direction": str(direction)}
+
+
+def _known(told: Mapping[str, str], choices: Choices, counts: Mapping[str, int]) -> Choices:
     """What the tracker itself knows and the user leaves open; its direction is that of its own metric."""
-    roles = {role: name for role, name in tracker.roles.items() if role in CURVES and name in counts}
+    roles = {role: name for role, name in told.items() if role in CURVES and name in counts}
     free = {role: name for role, name in roles.items() if getattr(choices, role) is None}
     same_metric = choices.metric in (None, roles.get("metric"))
-    direction = tracker.roles.get("direction") if same_metric and choices.direction is None else None
+    direction = told.get("direction") if same_metric and choices.direction is None else None
     return Choices(**free, direction=direction)  # pyright: ignore[reportArgumentType]
 
 

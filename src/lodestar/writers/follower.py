@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from lodestar.runs import Scalar, Status
-from lodestar.writers.whole_run import metric_name
+from lodestar.writers.whole_run import metric_name, told_metric
 from lodestar.writers.writer import AbstractWriter
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Follower:
         self._metric = metric_name(str(scheduler.forecaster.facts.get("metric_name", "metric")))
         self._config: dict[str, Scalar] = {
             "total_steps": scheduler.total_steps,
-            "direction": str(scheduler.forecaster.direction),
+            **told_metric(self._metric, scheduler.forecaster.direction),
             "seed": scheduler.seed,
             "lodestar_mode": scheduler.mode,
             **config,

@@ -6,7 +6,8 @@ Comes in: a `Run` and a writer. Goes out: the run in the tracker, under names th
 
 from collections.abc import Mapping
 
-from lodestar.runs import Run, Scalar
+from lodestar.runs import Direction, Run, Scalar
+from lodestar.runs.words import OUR_DIRECTION, OUR_METRIC
 from lodestar.writers.writer import AbstractWriter
 
 
@@ -27,9 +28,14 @@ def metric_name(name: str) -> str:
     return "metric" if name in ("", "loss", "lr") else name
 
 
+def told_metric(name: str, direction: Direction) -> dict[str, Scalar]:
+    """Settings by which an import knows our metric again, whatever it is called."""
+    return {OUR_METRIC: name, OUR_DIRECTION: str(direction)}
+
+
 def settings_of(run: Run) -> Mapping[str, Scalar]:
     """What is known of a run besides its curves."""
     facts = run.facts
     stated = {"task": facts.task, "schedule": facts.schedule, "peak_lr": facts.peak_lr, "seed": facts.seed}
-    stated |= {"total_steps": run.total_steps, "direction": str(run.direction)}
+    stated |= {"total_steps": run.total_steps, **told_metric(metric_name(run.metric_name), run.direction)}
     return {**facts.extra, **{name: value for name, value in stated.items() if value is not None}}
