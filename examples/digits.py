@@ -26,7 +26,7 @@ SHAPES = ("constant", "cosine", "onecycle", "step")
 @functools.cache
 def data() -> tuple[NDArray, ...]:
     """1,797 digits: 1,000 to learn from, 397 to validate, 400 to test."""
-    images, labels = load_digits(return_X_y=True)
+    images, labels = map(np.asarray, load_digits(return_X_y=True))
     order = np.random.default_rng(0).permutation(len(labels))
     x, y = (images[order] / 16.0).astype(np.float32), labels[order].astype(np.int32)
     return x[:1000], y[:1000], x[1000:1397], y[1000:1397], x[1397:], y[1397:]

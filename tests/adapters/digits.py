@@ -14,7 +14,7 @@ Arrays = tuple[NDArray[np.float32], NDArray[np.int64]]
 @functools.cache
 def digits() -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
     """Images and labels to train on (20 batches), then those to validate on."""
-    images, labels = load_digits(return_X_y=True)
+    images, labels = map(np.asarray, load_digits(return_X_y=True))
     order = np.random.default_rng(0).permutation(len(images))
     images, labels = (images[order] / 16.0).astype(np.float32), labels[order].astype(np.int64)
     cut = BATCH * BATCHES

@@ -1,5 +1,7 @@
 """A problem small enough to learn on by reinforcement in seconds: a valley, and first rates far too low for it."""
 
+from typing import Literal
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,7 +19,7 @@ class Slope(AbstractProblem):
     direction, metric_name = Direction.MIN, "distance"
     batch_size, steps_per_epoch, evaluate_every = 1, 40, 2
 
-    def __init__(self, rates=(1e-3, 2e-3), total_steps=80, optimiser="sgd"):
+    def __init__(self, rates=(1e-3, 2e-3), total_steps=80, optimiser: Literal["sgd", "adam", "adamw"] = "sgd"):
         self.recipe = Recipe(optimiser, rates=rates, momentum=0.0)
         self.total_steps = total_steps
 
