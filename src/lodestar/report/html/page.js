@@ -1,0 +1,71 @@
+// The page: charts start when they come into view; theme; tables that sort and open up; the list of contents.
+
+const charts = new Map();
+for (const element of document.querySelectorAll("figure.chart")) charts.set(element, new Chart(element));
+
+const waking = new IntersectionObserver(
+  (entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      waking.unobserve(entry.target);
+      charts.get(entry.target).start();
+    }
+  },
+  { rootMargin: "500px 0px" },
+);
+for (const element of charts.keys()) waking.observe(element);
+
+const redraw = () => charts.forEach((chart) => chart.draw());
+window.addEventListener("beforeprint", () => charts.forEach((chart) => (chart.data ? chart.draw() : chart.start())));
+window.addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
+
+const system = window.matchMedia("(prefers-color-scheme: dark)"), root = document.documentElement;
+const keep = (value) => { try { localStorage.setItem("lodestar-theme", value); } catch { /* a file may not be allowed to */ } };
+const kept = () => { try { return localStorage.getItem("lodestar-theme"); } catch { return null; } };
+function setTheme(value) {
+  root.dataset.theme = value;
+  redraw();
+}
+setTheme(kept() || (system.matches ? "dark" : "light"));
+system.addEventListener("change", () => { if (!kept()) setTheme(system.matches ? "dark" : "light"); });
+document.getElementById("theme").addEventListener("click", () => {
+  const next = root.dataset.theme === "dark" ? "light" : "dark";
+  keep(next);
+  setTheme(next);
+});
+
+const numeric = (text) => {
+  const found = Number.parseFloat(text.replace(/[,\s]/g, ""));
+  return Number.isNaN(found) ? null : found;
+};
+for (const table of document.querySelectorAll("table")) {
+  const heads = [...table.querySelectorAll("th")], body = table.tBodies[0];
+  heads.forEach((head, column) => head.querySelector("button").addEventListener("click", () => {
+    const up = head.getAttribute("aria-sort") !== "ascending";
+    for (const other of heads) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", up ? "ascending" : "descending");
+    const shown = [...body.rows].filter((row) => !row.hidden).length;
+    const rows = [...body.rows].sort((a, b) => {
+      const [one, two] = [a, b].map((row) => row.cells[column].textContent), [n, m] = [numeric(one), numeric(two)];
+      const order = n !== null && m !== null ? n - m : n !== null ? -1 : m !== null ? 1 : one.localeCompare(two);
+      return up ? order : -order;
+    });
+    rows.forEach((row, i) => { row.hidden = i >= shown; });
+    body.append(...rows);
+  }));
+}
+for (const button of document.querySelectorAll("button.more")) {
+  button.addEventListener("click", () => {
+    for (const row of button.previousElementSibling.querySelectorAll("tr")) row.hidden = false;
+    button.remove();
+  });
+}
+
+const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.getAttribute("href").slice(1), link]));
+const reading = new IntersectionObserver(
+  (entries) => {
+    for (const entry of entries) links.get(entry.target.id)?.classList.toggle("here", entry.isIntersecting);
+  },
+  { rootMargin: "-20% 0px -70% 0px" },
+);
+for (const part of document.querySelectorAll("main > section")) reading.observe(part);
