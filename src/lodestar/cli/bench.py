@@ -13,6 +13,7 @@ import typer
 
 from lodestar.cli import _screen
 from lodestar.cli._app import SETTINGS
+from lodestar.cli._bench_paper import paper_command
 from lodestar.cli._bench_table import as_data, show_table
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def about() -> None:
     lodestar bench methods                                        which schedulers there are
     lodestar bench table1 --task digits-mlp --scale cpu --out b   run the comparison; stop and resume at will
     lodestar bench report b                                       table, figures and data
+    lodestar bench paper all --out b                              the paper's tables and figures from these runs
 
     Every method gets the same number of tuning runs, is judged on the same fresh seeds, and answers for all the
     compute it used.
@@ -192,6 +194,9 @@ def report_command(
             _screen.out().print(_screen.safe(f"Report: {target / 'README.md'} and {len(files) - 1} files.", "green"))
     if as_json:
         _screen.show_json([as_data(one) for one in stories])
+
+
+group.command("paper")(paper_command)
 
 
 def _short(count: int | None) -> str:
