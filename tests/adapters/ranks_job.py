@@ -1,6 +1,7 @@
 """One rank of the job in test_ranks.py: a small net, each rank on its own half of every batch."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,9 @@ def main() -> None:
     """Run every case and print what happened."""
     folder = Path(sys.argv[1])
     torch.set_num_threads(1)
-    dist.init_process_group("gloo")
+    meet = f"file://{folder.resolve()}/meet"  # a port could be taken by someone else
+    place = {"rank": int(os.environ["RANK"]), "world_size": int(os.environ["WORLD_SIZE"])}
+    dist.init_process_group("gloo", init_method=meet, **place)
     whole, single = Job(), Job(every=1)
     whole.train(STEPS)
     single.train(STEPS)

@@ -73,7 +73,7 @@ def test_something_else_is_refused(tmp_path, content):
         load(path)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.data())
 def test_any_flipped_byte_is_noticed(saved, data):
     whole = bytearray(saved.read_bytes())
@@ -90,7 +90,7 @@ def test_any_flipped_byte_is_noticed(saved, data):
     assert back.facts == load(saved).facts
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.floats(0, 0.9999))
 def test_a_truncated_file_is_refused(saved, share):
     whole = saved.read_bytes()

@@ -152,23 +152,26 @@ def test_an_ensemble_has_members_that_differ():
 
 KILLED = """
 import sys, time
+from pathlib import Path
 from lodestar import fit
 sys.path.insert(0, {root!r})
 from tests.curves import toy_runs
 from tests.latent.test_fit import SMALL
 sys.modules["lodestar.latent.fit"]._SAVE_EVERY = 0.0  # the package's `fit` is the function
-fit(toy_runs(), seed=0, updates=2000, checkpoint={folder!r}, members=2,
-    on_progress=lambda r: (print(r.update, flush=True), time.sleep(0.05)), **SMALL)
+def wait_to_be_killed(report):
+    print(report.update, flush=True)
+    time.sleep(3600 if report.update >= 300 and len(list(Path({folder!r}).glob("*.ckpt"))) == 2 else 0.01)
+fit(toy_runs(), seed=0, updates=2000, checkpoint={folder!r}, members=2, on_progress=wait_to_be_killed, **SMALL)
 """
 
 
 def test_a_killed_fit_goes_on_to_the_same_result(tmp_path):
     folder = tmp_path / "ckpt"
-    code = KILLED.format(root=str(Path.cwd()), folder=str(folder))
+    code = KILLED.format(root=str(Path(__file__).parents[2]), folder=str(folder))
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            if int(line) >= 300:
+            if int(line) >= 300 and len(list(folder.glob("*.ckpt"))) == 2:
                 break
         process.send_signal(signal.SIGKILL)
     assert sorted(p.name for p in folder.glob("*.ckpt")) == ["member-0.ckpt", "member-1.ckpt"]

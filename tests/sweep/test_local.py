@@ -1,9 +1,11 @@
 """Trials in worker processes of their own: every kind of bad function costs one trial, and the rest goes on."""
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -87,28 +89,24 @@ def test_workers_live_on_between_trials_and_between_runs(tmp_path):
     assert not Path(f"/proc/{pids.pop()}").exists()
 
 
-def test_workers_are_pinned_and_have_one_thread(tmp_path):
+def test_workers_are_pinned_and_have_one_thread(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where no other sweep on this machine holds a core
     path = tmp_path / "job.py"
     path.write_text(
         "import os\ndef train(*, schedule, report):\n    report(1, loss=1.0)\n"
         "    return {'cores': str(sorted(os.sched_getaffinity(0))), 'threads': os.environ['OMP_NUM_THREADS']}\n"
     )
-    free = Cores()
-    try:
-        expected = free.claim(1, 1)[0]
-    finally:
-        free.free()
     (done,) = [e for e in LocalPlace(1).run(Job(f"{path}:train"), [trial("a")]) if isinstance(e, Done)]
     assert done.run.facts.extra["threads"] == "1"
-    if expected:  # no other sweep on this machine holds the cores
-        assert len(eval(str(done.run.facts.extra["cores"]))) == 1
+    assert len(json.loads(str(done.run.facts.extra["cores"]))) == 1
 
 
-def test_two_claims_never_share_a_core():
+def test_two_claims_never_share_a_core(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     first, second = Cores(), Cores()
     try:
         one, two = first.claim(1, 1), second.claim(1, 1)
-        assert one != two or one == [()]
+        assert one != [()] and one != two
     finally:
         first.free()
         second.free()
@@ -127,10 +125,10 @@ def test_a_module_that_kills_its_process_on_import_is_told(tmp_path):
 
 
 def test_a_trial_that_takes_too_long_is_stopped():
-    place = LocalPlace(1, timeout=0.5)
+    place = LocalPlace(1, timeout=5)
     ends = list(place.run(Job(named("odd")), [trial("a", what="hang"), trial("b", what="go")]))
     failed = next(e for e in ends if isinstance(e, Failed))
-    assert "had not ended after 0.5 s" in failed.reason
+    assert "had not ended after 5 s" in failed.reason
     assert isinstance(ends[-1], Done)
 
 
@@ -172,7 +170,7 @@ def test_when_the_driver_is_killed_its_workers_and_their_children_die(tmp_path):
         driver.kill()
     everyone = {*workers, int(pids.read_text())}
     assert workers
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while any(_alive(pid) for pid in everyone):
         assert time.monotonic() < deadline, "workers outlived the driver"
         time.sleep(0.05)

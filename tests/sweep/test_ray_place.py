@@ -124,12 +124,12 @@ def test_what_a_trial_does_is_told_and_the_others_go_on(cluster, here):
 
 
 def test_closing_the_iterator_ends_all_that_runs(cluster, here):
-    events = RayPlace(cluster.address).run(JOB, [trial(here, number, sleep=120) for number in range(4)])
+    events = RayPlace(cluster.address).run(JOB, [trial(here, number, sleep=3600) for number in range(4)])
     assert isinstance(next(events), Started)
-    until(lambda: any((here / "marks").iterdir()), 30)
+    until(lambda: any((here / "marks").iterdir()), 300)
     pids = [int(path.name.split("-")[1]) for path in (here / "marks").iterdir()]
     events.close()  # pyright: ignore[reportAttributeAccessIssue]
-    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), 10)
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), 120)
 
 
 def test_a_function_that_is_not_there_ends_the_sweep_with_a_sentence(cluster, here):

@@ -86,6 +86,23 @@ def _let_go(path: Path) -> None:
 @contextlib.contextmanager
 def server(folder: Path, *, backend: str | None = None, workers: int = 1) -> Iterator[tuple[str, int]]:
     """A real `mlflow server` on 127.0.0.1, ended with the block; yields its address and its process."""
+    for attempt in (1, 2, 3):  # someone else may take the port before the server does
+        process, address = _started(folder, backend, workers)
+        try:
+            _wait(process, address, folder / "server.log")
+        except RuntimeError:
+            _ended(process)
+            if attempt == 3 or "address already in use" not in (folder / "server.log").read_text().lower():
+                raise
+        else:
+            break
+    try:
+        yield address, process.pid
+    finally:
+        _ended(process)
+
+
+def _started(folder: Path, backend: str | None, workers: int) -> tuple[subprocess.Popen, str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -96,21 +113,21 @@ def server(folder: Path, *, backend: str | None = None, workers: int = 1) -> Ite
         command += ["--uvicorn-opts", "--timeout-worker-healthcheck 120"]
     with (folder / "server.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **QUIET}, start_new_session=True)
+    return process, f"http://127.0.0.1:{port}"
+
+
+def _ended(process: subprocess.Popen) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, 15)
     try:
-        _wait(process, f"http://127.0.0.1:{port}", folder / "server.log")
-        yield f"http://127.0.0.1:{port}", process.pid
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, 15)
-        try:
-            process.wait(3)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 9)
-            process.wait()
+        process.wait(3)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, 9)
+        process.wait()
 
 
 def _wait(process: subprocess.Popen, address: str, log: Path) -> None:
-    until = time.monotonic() + 240  # a busy machine takes its time
+    until = time.monotonic() + 600  # a busy machine takes its time
     while time.monotonic() < until:
         if process.poll() is not None:
             break

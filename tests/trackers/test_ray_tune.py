@@ -58,6 +58,7 @@ def experiment(tmp_path_factory):
                 raise RuntimeError("out of luck")
 
     ray.init(
+        address="local",  # not the cluster that another test may have started on this machine
         num_cpus=1,
         _node_ip_address="127.0.0.1",
         include_dashboard=False,

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from lodestar.testing import Written
 from lodestar.trackers._wandb_file import WandbFile
 
@@ -35,7 +37,7 @@ def offline(folder, runs: Sequence[Written], *, rows=None) -> None:
 
 def settled(folder) -> None:
     """Wait for the client's other process: it writes the last of a file a moment after `finish`."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 300
     for path in Path(folder).rglob("*.wandb"):
         while WandbFile(path, lambda *_: None).read().state == "running" and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -169,9 +171,15 @@ def _json(value: float) -> Any:
 
 
 def serving(cache) -> Iterator[Server]:
-    """A server that the client in this process talks to; one a process, for the client reads its settings once."""
+    """A server that the client in this process talks to from now on. The client reads its settings once: reset."""
+    import wandb
+
     server = Server()
     given = {**QUIET, "WANDB_BASE_URL": server.url, "WANDB_API_KEY": KEY, "WANDB_CACHE_DIR": str(cache)}
-    os.environ.update(given)
-    yield server
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in given.items():
+            patch.setenv(name, value)
+        wandb.teardown()  # another test may have been first
+        yield server
+        wandb.teardown()
     server.close()

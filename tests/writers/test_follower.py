@@ -30,7 +30,7 @@ class Recorder(AbstractWriter):
 
     def log(self, step, values):
         if self.gate is not None:
-            self.gate.wait(20)
+            assert self.gate.wait(300), "the job waits for its tracker"
         if self.fails is not None and step >= self.fails:
             raise OSError("the server is gone")
         self.rows.append((step, dict(values)))
@@ -89,9 +89,8 @@ def test_a_tracker_that_hangs_does_not_slow_the_job(forecaster):
     gate = threading.Event()
     scheduler, writer = Scheduler(forecaster, TOTAL), Recorder(gate=gate)
     follower = follow(scheduler, writer)
-    began = time.monotonic()
-    train(scheduler, 1, 100)
-    assert time.monotonic() - began < 10 and writer.rows == []
+    train(scheduler, 1, 100)  # comes back though not one row was taken
+    assert writer.rows == []
     gate.set()
     follower.close()
     assert len([1 for _, values in writer.rows if "loss" in values]) == 100
