@@ -12,6 +12,7 @@ BASE = {"_disk", "_errors", "_extras", "__version__"}
 LOW = {*BASE, "runs"}
 MAY_IMPORT = {
     "runs": BASE,
+    "curvature": BASE,
     "prepare": LOW,
     "forecaster": {*LOW, "prepare"},
     "latent": {*LOW, "prepare", "forecaster"},
