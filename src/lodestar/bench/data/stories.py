@@ -1,7 +1,8 @@
-"""TinyStories: short stories for small language models, as GPT-2 tokens.
+"""TinyStories: short stories for small language models, as GPT-2 tokens or as plain text.
 
-Comes in: how much of it. Goes out: one long row of tokens for each split, stories kept whole. Reads the official
-TinyStories-train.txt or -valid.txt, or any tinystories.txt: <|endoftext|> or else a blank line between two stories.
+Comes in: how much of it. Goes out: one long row of tokens, or one text, for each split, stories kept whole. Reads the
+official TinyStories-train.txt or -valid.txt, or any tinystories.txt: <|endoftext|> or else a blank line between two
+stories.
 """
 
 import functools
@@ -70,11 +71,27 @@ def stories(whole: bool, most: int | None) -> Parts:
     return parts
 
 
+def texts(whole: bool, most: int | None) -> tuple[str, str, str]:
+    """The same split as written: to learn from, to validate and to test, a blank line after each story."""
+    (path,) = (WHOLE if whole else PART).get()
+    parts: list[list[str]] = [[], [], []]
+    for i, story in enumerate(_stories(path, most)):
+        parts[_part(i)].append(story + "\n\n")
+    if not all(parts):
+        raise BenchError(f"{path} holds too few stories: at least {_EVERY} are needed. Fix: fetch it again")
+    train, validation, test = ("".join(part) for part in parts)
+    return train, validation, test
+
+
+def _part(number: int) -> int:
+    """0 to learn from, 1 to validate, 2 to test."""
+    return {_EVERY - 2: 1, _EVERY - 1: 2}.get(number % _EVERY, 0)
+
+
 def _encoded(path: Path, encoder: bpe.Encoder, most: int | None) -> Parts:
     parts: list[list[NDArray[np.uint16]]] = [[], [], []]
     for i, story in enumerate(_stories(path, most)):
-        place = {_EVERY - 2: 1, _EVERY - 1: 2}.get(i % _EVERY, 0)
-        parts[place].append(np.array([*encoder.encode(story), bpe.END], np.uint16))
+        parts[_part(i)].append(np.array([*encoder.encode(story), bpe.END], np.uint16))
     nothing = np.zeros(0, np.uint16)
     train, validation, test = (np.concatenate([nothing, *part]) for part in parts)
     return train, validation, test

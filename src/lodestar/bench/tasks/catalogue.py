@@ -25,6 +25,9 @@ FILES = {  # the name of a task: its file in this folder
     "digits-mlp": "digits_mlp",
     "manual-gru": "manual_gru",
     "reviews-bag": "reviews_bag",
+    "cifar10-mlp": "cifar10_mlp",
+    "stories-chars": "stories_chars",
+    "diamonds-mlp": "diamonds_mlp",
 }
 _REGISTERED: dict[str, Task] = {}
 
