@@ -312,14 +312,15 @@ def test_a_task_without_its_data_says_what_is_missing(monkeypatch, tmp_path):
 # networks and layers
 
 
-def test_a_convolution_equals_plain_loops():
+@pytest.mark.parametrize("conv", [layers.conv, layers.conv_as_product])
+def test_a_convolution_equals_plain_loops(conv):
     rng = np.random.default_rng(0)
     x, w = rng.normal(size=(1, 5, 5, 2)).astype(np.float32), rng.normal(size=(3, 3, 2, 4)).astype(np.float32)
     padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
     for stride in (1, 2):
         places = range(0, 5, stride)
         slow = [[np.einsum("ijc,ijco->o", padded[0, r : r + 3, s : s + 3], w) for s in places] for r in places]
-        fast = layers.conv({"weight": w}, jnp.asarray(x), stride=stride)[0]
+        fast = conv({"weight": w}, jnp.asarray(x), stride=stride)[0]
         np.testing.assert_allclose(fast, np.array(slow), rtol=1e-4, atol=1e-5)
 
 

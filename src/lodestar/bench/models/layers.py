@@ -47,6 +47,23 @@ def conv(layer: Weights, x: jax.Array, *, stride: int = 1) -> jax.Array:
     return out + layer["bias"] if "bias" in layer else out
 
 
+def conv_as_product(layer: Weights, x: jax.Array, *, stride: int = 1) -> jax.Array:
+    """The same as `conv`, as one product of shifted copies: faster on a CPU where channels are few, not on a GPU."""
+    weight = layer["weight"]
+    size, _, inputs, outputs = weight.shape
+    pad, (n, height, width, _) = size // 2, x.shape
+    rows, columns = -(-height // stride), -(-width // stride)
+    padded = jnp.pad(x, ((0, 0), (pad, pad), (pad, pad), (0, 0)))
+    fields = [
+        padded[:, i : i + (rows - 1) * stride + 1 : stride, j : j + (columns - 1) * stride + 1 : stride]
+        for i in range(size)
+        for j in range(size)
+    ]
+    out = jnp.concatenate(fields, axis=-1).reshape(-1, size * size * inputs) @ weight.reshape(-1, outputs)
+    out = out.reshape(n, rows, columns, outputs)
+    return out + layer["bias"] if "bias" in layer else out
+
+
 def max_pool(x: jax.Array, size: int = 2) -> jax.Array:
     """The largest of each `size` x `size` field; what does not fill a field is left out."""
     n, height, width, channels = x.shape

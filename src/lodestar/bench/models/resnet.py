@@ -5,7 +5,7 @@ Comes in: sizes. Goes out: a `Model` for images of shape (batch, height, width, 
 pooling. With 64 channels: 11,220,132 weights (18 layers, small stem, 100 classes), 21,797,672 (34, large, 1,000).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -14,15 +14,24 @@ import jax.numpy as jnp
 from lodestar.bench.models import layers
 from lodestar.bench.models.model import Draw, Model
 
+Conv = Callable[..., jax.Array]  # layers.conv or layers.conv_as_product
+
 BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3)}
 
 
 def resnet(
-    depth: int, *, channels: int, width: int, classes: int, large_stem: bool = False, stem_stride: int | None = None
+    depth: int,
+    *,
+    channels: int,
+    width: int,
+    classes: int,
+    large_stem: bool = False,
+    stem_stride: int | None = None,
+    conv: Conv = layers.conv,
 ) -> Model:
     """`width` channels in the first of the four groups of blocks, doubled in each that follows.
 
-    The stem's stride is 2 if large, else 1, unless given.
+    The stem's stride is 2 if large, else 1, unless given. `conv` is how convolutions are computed.
     """
     stride_of_stem = stem_stride or (2 if large_stem else 1)
     plan = _plan(BLOCKS[depth], width)
@@ -38,12 +47,12 @@ def resnet(
 
     def apply(params, state, x, key):
         new, learning = {}, key is not None
-        x = layers.conv(params["stem"], x, stride=stride_of_stem)
+        x = conv(params["stem"], x, stride=stride_of_stem)
         x, new["stem_norm"] = layers.batch_norm(params["stem_norm"], state["stem_norm"], x, learning=learning)
         x = jax.nn.relu(x)
         x = _stem_pool(x) if large_stem else x
         for name, _, _, stride in plan:
-            x, new[name] = _block(params[name], state[name], x, stride, learning)
+            x, new[name] = _block(params[name], state[name], x, stride, learning, conv)
         return layers.dense(params["head"], x.mean(axis=(1, 2))), new
 
     return Model(begin, apply, lambda params: params["head"]["weight"])
@@ -74,13 +83,13 @@ def _block_begin(draw: Draw, inputs: int, outputs: int, stride: int):
     return params, state
 
 
-def _block(params, state, x, stride: int, learning: bool):
-    new, y = {}, layers.conv(params["conv1"], x, stride=stride)
+def _block(params, state, x, stride: int, learning: bool, conv: Conv):
+    new, y = {}, conv(params["conv1"], x, stride=stride)
     y, new["norm1"] = layers.batch_norm(params["norm1"], state["norm1"], y, learning=learning)
-    y = layers.conv(params["conv2"], jax.nn.relu(y))
+    y = conv(params["conv2"], jax.nn.relu(y))
     y, new["norm2"] = layers.batch_norm(params["norm2"], state["norm2"], y, learning=learning)
     if "short" in params:
-        x = layers.conv(params["short"], x, stride=stride)
+        x = conv(params["short"], x, stride=stride)
         x, new["short_norm"] = layers.batch_norm(params["short_norm"], state["short_norm"], x, learning=learning)
     return jax.nn.relu(x + y), new
 
