@@ -20,7 +20,7 @@ $(LIGHT): pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[fit]' 'scikit-learn>=1.5'
 	@touch $(LIGHT)
 
-demo: $(LIGHT)   ## the whole way on real runs made on the spot: sweep, fit, forecast, evaluate, steer, compare
+demo: $(LIGHT)   ## the whole way on real runs made on the spot: sweep, fit, forecast, evaluate, steer, report
 	$(BIN)/python examples/demo.py
 
 test: $(READY)   ## lint, types, then every test

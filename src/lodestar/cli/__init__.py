@@ -21,6 +21,7 @@ COMMANDS = (
     "lodestar.cli.forecast",
     "lodestar.cli.evaluate",
     "lodestar.cli.explain",
+    "lodestar.cli.report",
     "lodestar.cli.bench",
 )
 

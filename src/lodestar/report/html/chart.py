@@ -22,7 +22,7 @@ ARRAYS = ("x", "y", "low", "high", "at", "values", "edges", "counts", "shades")
 class Axis:
     """One axis: its label, whether it is logarithmic, limits where the data should not set them, or categories.
 
-    A category stands at its number: 0, 1, 2, ... `style` "percent" shows 0.93 as 93 %.
+    A category stands at its number: 0, 1, 2, ... `style` "percent" shows 0.93 as 93 %, "count" has whole ticks only.
     """
 
     label: str = ""
@@ -30,7 +30,7 @@ class Axis:
     low: float | None = None
     high: float | None = None
     categories: Sequence[str] = ()
-    style: Literal["number", "percent"] = "number"
+    style: Literal["number", "percent", "count"] = "number"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -44,7 +44,7 @@ function frame(context, data, size, paint, found, zoom) {
   const left = Math.min(widest, size.width * 0.38) + (data.y.label ? 28 : 12), right = size.width - 12;
   const x = makeScale(data.x, xLimits, left, right);
   const label = Math.max(context.measureText(words(x.high, data.x, [x.low, x.high])).width, 34);
-  return { x, y: trial, xTicks: ticks(x, Math.max(2, Math.floor((right - left) / (label + 26)))), yTicks, left, right, top, bottom };
+  return { x, y: trial, xTicks: ticks(x, Math.max(3, Math.floor((right - left) / (label + 26)))), yTicks, left, right, top, bottom };
 }
 
 function drawFrame(context, data, plan, size, paint) {
@@ -82,13 +82,14 @@ function drawFrame(context, data, plan, size, paint) {
 
 function drawBottom(context, data, plan) {
   context.textBaseline = "top";
-  const room = data.x.categories.length ? (plan.right - plan.left) / data.x.categories.length - 4 : 90;
-  const every = data.x.categories.length ? Math.max(1, Math.ceil(26 / (room + 4))) : 1;
+  const slot = data.x.categories.length ? (plan.right - plan.left) / data.x.categories.length : 90;
+  const widest = Math.max(...plan.xTicks.map((tick) => context.measureText(tick.text).width), 1);
+  const every = data.x.categories.length && widest < 60 ? Math.ceil((widest + 8) / slot) : 1, room = Math.max(slot * every - 4, 4);
   for (const tick of plan.xTicks) {
     const x = plan.x.at(tick.value);
     if (!data.x.categories.length) stroke(context, Math.round(x) + 0.5, plan.top, Math.round(x) + 0.5, plan.bottom);
     if (data.x.categories.length && tick.value % every) continue;
-    const text = ellipsis(context, tick.text, room * every), wide = context.measureText(text).width / 2;
+    const text = ellipsis(context, tick.text, room), wide = context.measureText(text).width / 2;
     context.textAlign = "center";
     context.fillText(text, Math.min(Math.max(x, wide), plan.right + 10 - wide), plan.bottom + 6);
   }

@@ -18,6 +18,7 @@ from lodestar._errors import StoreError
 from lodestar.report.html.blocks import Block, Cell, Facts, Fold, Notes, Section, Table, Text
 from lodestar.report.html.chart import Chart
 
+PROSE = 60  # a last column with longer texts than this is prose
 SCRIPTS = ("scale.js", "draw.js", "hover.js", "chart.js", "page.js")
 
 
@@ -108,17 +109,29 @@ def _table(table: Table) -> str:
         f'<th class="{side}" scope="col"><button type="button">{_text(head.removeprefix(">"))}</button></th>'
         for side, head in heads
     )
-    rows = []
-    for place, row in enumerate(table.rows):
-        cells = ((cell if isinstance(cell, Cell) else Cell(cell)) for cell in row)
-        line = "".join(
-            f'<td class="{side} {cell.tone}">{_text(cell.text)}</td>' for side, cell in zip(sides, cells, strict=True)
-        )
-        rows.append(f"<tr{' hidden' if place >= table.most else ''}>{line}</tr>")
+    rows = [
+        f"<tr{' hidden' if i >= table.most else ''}>{_cells(table, sides, row)}</tr>"
+        for i, row in enumerate(table.rows)
+    ]
     more = f'<button class="more" type="button">Show all {len(rows)} rows</button>' if len(rows) > table.most else ""
     below = f'<p class="faint">{_text(table.caption)}</p>' if table.caption else ""
     body = f"<thead><tr>{top}</tr></thead><tbody>{''.join(rows)}</tbody>"
-    return f'<div class="wide"><table>{body}</table></div>{more}{below}'
+    return f'<div class="wide"><table class="{"prose" if _prose(table) else ""}">{body}</table></div>{more}{below}'
+
+
+def _cells(table: Table, sides: Sequence[str], row: Sequence[str | Cell]) -> str:
+    """Where the last column is prose, a phone shows each row as a card, so every cell knows its heading."""
+    found = []
+    for side, head, cell in zip(sides, table.headings, row, strict=True):
+        one = cell if isinstance(cell, Cell) else Cell(cell)
+        label = f' data-head="{_text(head.removeprefix(">"))}"' if _prose(table) else ""
+        found.append(f'<td class="{f"{side} {one.tone}".strip()}"{label}>{_text(one.text)}</td>')
+    return "".join(found)
+
+
+def _prose(table: Table) -> bool:
+    texts = [cell.text if isinstance(cell, Cell) else cell for cell in (row[-1] for row in table.rows)]
+    return bool(texts) and not table.headings[-1].startswith(">") and max(map(len, texts)) > PROSE
 
 
 def _chart(chart: Chart) -> str:

@@ -43,7 +43,8 @@ function ticks(scale, most) {
   const { axis, low, high } = scale;
   if (axis.categories.length) return axis.categories.map((name, value) => ({ value, text: name }));
   const values = axis.log ? logTicks(low, high, most) : roundTicks(low, high, most);
-  return values.map((value) => ({ value, text: words(value, axis, values) }));
+  const kept = axis.style === "count" ? values.filter(Number.isInteger) : values;
+  return kept.map((value) => ({ value, text: words(value, axis, kept) }));
 }
 
 function roundTicks(low, high, most) {

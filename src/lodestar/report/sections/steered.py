@@ -1,0 +1,109 @@
+"""Steered runs: decision logs read back, each with the run it belongs to where that is among the runs given.
+
+Comes in: paths of logs, then runs. Goes out: `Steered`. A log names no run, so a run is recognised by its learning
+rate: at every step both recorded it must be the same. Draws nothing.
+"""
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from lodestar._errors import LodestarError
+from lodestar.runs.run import Run
+from lodestar.scheduler import Log, read_log
+from lodestar.scheduler.settings import PRESETS
+
+LEAST_SHARED = 5  # steps at which both must have the rate
+CLOSE = 2e-3  # of the peak: what single precision and rounding may do
+
+
+@dataclasses.dataclass(frozen=True)
+class Steered:
+    """A steered run: its log, and its curves if they were found."""
+
+    name: str
+    log: Log
+    run: Run | None = None
+
+    @property
+    def total_steps(self) -> int:
+        """The run's planned length."""
+        return int(self.log.header.get("total_steps", 0)) or max((d.step for d in self.log.decisions), default=1)
+
+    @property
+    def metric(self) -> str:
+        """What the forecaster forecasts."""
+        return str(self.log.header.get("metric", "metric"))
+
+    @property
+    def shadow(self) -> bool:
+        """Whether nothing of it was followed."""
+        return self.log.header.get("mode") == "shadow"
+
+    @property
+    def kind(self) -> str:
+        """Preset and mode in words."""
+        settings = self.log.header.get("settings")
+        preset = next((name for name, known in PRESETS.items() if known.to_dict() == settings), None)
+        words = f"preset {preset}" if preset else "own settings"
+        return f"{words}, shadow" if self.shadow else words
+
+    def rates(self) -> tuple[list[int], list[float]]:
+        """The learning rate as it was decided: each decision's until the next one takes over."""
+        decisions = self.log.decisions
+        edges = [decision.step for decision in decisions[1:]] + [2**62]
+        pairs = [p for d, stop in zip(decisions, edges, strict=True) for p in d.lr if p[0] <= stop]
+        return [step for step, _ in pairs], [rate for _, rate in pairs]
+
+
+def read_steered(paths: Sequence[str | os.PathLike[str]]) -> list[Steered]:
+    """Logs by path; a folder stands for every .jsonl file in it."""
+    files = [file for path in paths for file in _files(Path(path))]
+    stems = [file.stem for file in files]
+    names = [stem if stems.count(stem) == 1 else str(file) for stem, file in zip(stems, files, strict=True)]
+    found = []
+    for name, file in zip(names, files, strict=True):
+        log = read_log(file)
+        if not log.decisions:
+            raise LodestarError(f"the log {file} holds no decision. Fix: leave it out, or wait until the job has begun")
+        found.append(Steered(name, log))
+    return found
+
+
+def match_runs(steered: Sequence[Steered], runs: Sequence[Run]) -> list[Steered]:
+    """Give each log that has none yet the run among `runs` whose learning rate it decided."""
+    return [
+        one if one.run is not None else dataclasses.replace(one, run=next((r for r in runs if belongs(one, r)), None))
+        for one in steered
+    ]
+
+
+def belongs(steered: Steered, run: Run) -> bool:
+    """Whether a log is of this run. In shadow mode the rates were not followed, so the name must tell."""
+    if run.total_steps != steered.total_steps:
+        return False
+    if steered.shadow or run.name == steered.name:
+        return run.name == steered.name
+    steps, rates = steered.rates()
+    decided = dict(zip(steps, rates, strict=True))
+    pairs = [
+        (rate, decided[step])
+        for step, rate in zip(run.lr.steps.tolist(), run.lr.values.tolist(), strict=True)
+        if step in decided
+    ]
+    if len(pairs) < LEAST_SHARED:
+        return False
+    one, other = np.array(pairs).T
+    return bool(np.max(np.abs(one - other)) <= CLOSE * np.max(one))
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = sorted(path.glob("*.jsonl"))
+    if not found:
+        raise LodestarError(f"the folder {path} holds no decision log (*.jsonl). Fix: pass the files given as log=...")
+    return found

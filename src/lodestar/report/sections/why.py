@@ -1,0 +1,56 @@
+"""Why: a decision of the scheduler told in a sentence or two, with its numbers.
+
+Comes in: a `Decision`. Goes out: text. The outcome's own sentence is always part of it, so nothing is glossed over.
+"""
+
+from collections import Counter
+
+from lodestar.report.sections.wording import count, number
+from lodestar.scheduler import Decision, Outcome
+
+SOURCES = {"local": "near this run", "library": "from past runs", "midpoint": "between the two"}
+
+
+def why(decision: Decision) -> str:
+    """What was weighed and what was done."""
+    told = [*_weighed(decision), f"{_sentence(decision)}."]
+    if decision.note:
+        told.append(f"{decision.note[:1].upper()}{decision.note[1:]}.")
+    return " ".join(told)
+
+
+def word(outcome: Outcome) -> str:
+    """An outcome in a word or two."""
+    return outcome.name.lower().replace("_", " ")
+
+
+def _weighed(decision: Decision) -> list[str]:
+    if not decision.samples:
+        return []
+    matched = "no future" if not decision.accepted else f"{decision.accepted} of {decision.samples} futures"
+    near = "" if decision.loss is None else f" loss {number(decision.loss)}"
+    within = "" if decision.tolerance is None else f" (within {number(decision.tolerance, 2)})"
+    told = [f"{matched[:1].upper()}{matched[1:]} came near this run's{near}{within}."]
+    if decision.winners:
+        best = sum(winner.metric for winner in decision.winners) / len(decision.winners)
+        told.append(
+            f"The best {_candidates(decision)} should end at {number(best)}, the running plan at {_plan(decision)}."
+        )
+    return told
+
+
+def _candidates(decision: Decision) -> str:
+    sources = Counter(winner.source for winner in decision.winners)
+    told = ", ".join(f"{many} {SOURCES.get(source, source)}" for source, many in sources.items())
+    return f"{count(len(decision.winners), 'candidate')} ({told})"
+
+
+def _plan(decision: Decision) -> str:
+    if decision.plan_forecast is not None:
+        return number(decision.plan_forecast)
+    return f"{number(decision.forecast)} (if the run goes on as it did)"
+
+
+def _sentence(decision: Decision) -> str:
+    text = str(decision.outcome)
+    return text[:1].upper() + text[1:]
