@@ -42,8 +42,8 @@ class Browser:
         self._read, self._write = ours[2], ours[1]
         wire = f"import os, sys; os.dup2({ours[0]}, 3); os.dup2({ours[3]}, 4); os.execv(sys.argv[1], sys.argv[1:])"
         words = [sys.executable, "-Sc", wire, FOUND, f"--user-data-dir={profile}", *FLAGS]
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        self._process = subprocess.Popen(words, pass_fds=(ours[0], ours[3]), **quiet)
+        quiet = subprocess.DEVNULL
+        self._process = subprocess.Popen(words, pass_fds=(ours[0], ours[3]), stdout=quiet, stderr=quiet)
         for fd in (ours[0], ours[3]):
             os.close(fd)
         self._number, self._buffer, self._session, self._events = itertools.count(1), b"", None, []
