@@ -157,7 +157,7 @@ def test_the_words_say_whether_the_claim_holds():
 
 def test_the_words_tell_of_the_edges():
     text = ITEM.words([made({"lodestar": [1.0, 1.2], "onecycle": [3.0, 3.0]})])
-    assert "lodestar lies beyond the edge of gradient descent at 75 % of the places (at most 4 times of it)" in text
+    assert "lodestar lies beyond the edge of gradient descent at 75 % of 4 places (at most 4 times of it)" in text
     assert "beyond that of the optimiser at 50 % (at most 2 times)" in text
 
 

@@ -109,6 +109,13 @@ def test_a_preconditioner_of_another_shape_is_told(net, curvature):
         curvature.sharpness(*net, seed=0, preconditioner={"first": np.ones(3)})
 
 
+def test_a_weight_without_a_gradient_is_left_out():
+    state = optax.adam(1e-3).init({"w": jnp.ones(2)})
+    _, state = optax.adam(1e-3).update({"w": jnp.array([0.5, 0.0])}, state)
+    divisor = adam_preconditioner(state)["w"]
+    assert divisor.tolist() == [pytest.approx(0.1 * 0.5, rel=1e-5), np.inf]
+
+
 def test_an_adam_before_its_first_update_has_no_preconditioner(net):
     with pytest.raises(ValueError, match="before its first update"):
         adam_preconditioner(optax.adam(1e-3).init(net[0]))

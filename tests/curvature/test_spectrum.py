@@ -117,6 +117,11 @@ def test_a_divided_operator_has_the_eigenvalues_of_the_preconditioned_matrix():
     assert edge.value == pytest.approx(np.linalg.eigvals(found / divisor[:, None]).real.max())
 
 
+def test_an_infinite_divisor_leaves_a_parameter_out():
+    edge = lanczos(Operator.of(np.diag([9.0, 4.0, 1.0])).divided([np.inf, 2.0, 1.0]), seed=0, tolerance=1e-9)[0]
+    assert edge.value == pytest.approx(2.0)
+
+
 def test_the_sentence_says_how_it_was_found():
     told = str(measure(Operator.of(np.diag([3.0, -1.0])), seed=0, method="lanczos", loss=0.5))
     assert told.startswith("sharpness 3 (residual ") and "2 products by lanczos" in told

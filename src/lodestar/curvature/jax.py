@@ -90,7 +90,8 @@ def adam_preconditioner(state: Any, *, b1: float = 0.9, b2: float = 0.999, eps: 
     """What Adam divides a gradient by, from an Optax state, wherever in it `scale_by_adam` keeps its moments.
 
     D = (1 - b1^t) (sqrt(v / (1 - b2^t)) + eps), a tree like the weights. The first factor is the correction of the
-    first moment, which makes early steps longer.
+    first moment, which makes early steps longer. A weight whose second moment is 0 never had a gradient and never
+    moved: its D is infinite, which leaves it out.
     """
     jax = need("jax", EXTRA)
     leaves = jax.tree.leaves(state, is_leaf=_is_adam)
@@ -101,7 +102,12 @@ def adam_preconditioner(state: Any, *, b1: float = 0.9, b2: float = 0.999, eps: 
     if count < 1:
         raise ValueError("state is that of an Adam before its first update: its second moment is still 0. Fix: train")
     first, second = 1 - b1**count, 1 - b2**count
-    return jax.tree.map(lambda nu: first * (np.sqrt(np.asarray(nu, np.float64) / second) + eps), found[0].nu)
+
+    def divisor(nu: Any) -> Vector:
+        own = np.asarray(nu, np.float64)
+        return np.where(own > 0, first * (np.sqrt(own / second) + eps), np.inf)
+
+    return jax.tree.map(divisor, found[0].nu)
 
 
 def _is_adam(node: Any) -> bool:

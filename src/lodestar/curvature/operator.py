@@ -48,14 +48,17 @@ class Operator:
         return image
 
     def divided(self, divisor: ArrayLike) -> "Operator":
-        """D^-1/2 H D^-1/2 for a diagonal D > 0: it has the eigenvalues of D^-1 H, and it is symmetric."""
+        """D^-1/2 H D^-1/2 for a diagonal D > 0: it has the eigenvalues of D^-1 H, and it is symmetric.
+
+        An infinite entry leaves its parameter out, as one that the optimiser does not move.
+        """
         scale = np.asarray(divisor, dtype=np.float64)
         if scale.shape != (self.size,):
             raise ValueError(f"preconditioner must hold {self.size} numbers, one a parameter, got shape {scale.shape}")
-        bad = np.flatnonzero(~np.isfinite(scale) | (scale <= 0))
+        bad = np.flatnonzero(np.isnan(scale) | (scale <= 0))
         if len(bad):
             raise ValueError(
-                f"preconditioner must be finite and above 0, got {scale[bad[0]]} for parameter {bad[0]}. Fix: give "
+                f"preconditioner must be above 0, got {scale[bad[0]]} for parameter {bad[0]}. Fix: give "
                 "what the optimiser divides a gradient by (Adam: sqrt(v) + eps), after its first update"
             )
         root = 1 / np.sqrt(scale)

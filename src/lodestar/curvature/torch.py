@@ -89,7 +89,10 @@ def hessian(module: "Module", loss: Loss, batch: Any) -> tuple[Operator, float]:
 
 
 def adam_preconditioner(module: "Module", optimizer: "Optimizer") -> "dict[str, Tensor]":
-    """What torch's Adam or AdamW divides each gradient by: D = (1 - b1^t) (sqrt(v / (1 - b2^t)) + eps), by name."""
+    """What torch's Adam or AdamW divides each gradient by: D = (1 - b1^t) (sqrt(v / (1 - b2^t)) + eps), by name.
+
+    A weight whose second moment v is 0 never had a gradient and never moved: its D is infinite, which leaves it out.
+    """
     groups = {id(weight): group for group in optimizer.param_groups for weight in group["params"]}
     found = {}
     for name, weight in _weights(module).items():
@@ -100,8 +103,9 @@ def adam_preconditioner(module: "Module", optimizer: "Optimizer") -> "dict[str, 
                 "over this module's weights, after its first step"
             )
         (b1, b2), eps, count = groups[id(weight)]["betas"], groups[id(weight)]["eps"], float(state["step"])
-        root = (state["exp_avg_sq"].detach().double() / (1 - b2**count)).sqrt()
-        found[name] = (1 - b1**count) * (root + eps)
+        second = state["exp_avg_sq"].detach().double()
+        divisor = (1 - b1**count) * ((second / (1 - b2**count)).sqrt() + eps)
+        found[name] = divisor.where(second > 0, float("inf"))
     return found
 
 

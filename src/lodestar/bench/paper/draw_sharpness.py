@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lodestar._extras import need
 from lodestar.bench.paper.canvas import grid, legend_below
 from lodestar.bench.paper.item import Made, Picture
 from lodestar.bench.paper.sheet import Sheet
@@ -71,12 +72,21 @@ def _end(figure: "Figure", made: Sequence[Made]) -> None:
             colour = COLOURS[0] if row["group"] == "ours" else INK
             axes.plot(row["values"], np.full(len(row["values"]), place), "o", color=colour, markersize=3.5, alpha=0.7)
             axes.plot(_mean(row["values"]), place, "|", color=colour, markersize=12, markeredgewidth=1.8)
-        axes.set_xscale("log")
+        _log_across(axes)
         axes.set_yticks(range(len(rows)), list(rows))
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.grid(visible=False, axis="y")
         axes.set_xlabel("largest Hessian eigenvalue")
         axes.set_title(one.label, loc="left")
+
+
+def _log_across(axes: "Axes") -> None:
+    """A logarithmic x axis with plain numbers at 1, 2 and 5."""
+    ticker = need("matplotlib.ticker", "cli")
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
+    axes.xaxis.set_minor_formatter(ticker.NullFormatter())
 
 
 def _along(figure: "Figure", one: Made) -> None:
@@ -107,11 +117,11 @@ def _log(axes: "Axes", values: np.ndarray) -> None:
 
 def _lines(axes: "Axes", lines: Sheet) -> None:
     for place, row in enumerate(lines.rows()):
-        style = ":" if place == 0 else "--"
+        style, side, way = (":", 0.0, "left") if place == 0 else ("--", 1.0, "right")
         axes.axhline(row["line"], color=FAINT, linestyle=style, linewidth=1.2)
         axes.annotate(
-            f"edge, {row['optimiser']}: {number(row['line'], 2)}", (1, row["line"]), (-2, 2),
-            xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=7, color=FAINT, ha="right",
+            f"edge, {row['optimiser']}: {row['line']:.3g}", (side, row["line"]), (2 - 4 * side, 2),
+            xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=7, color=FAINT, ha=way,
         )  # fmt: skip
 
 
