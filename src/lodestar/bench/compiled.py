@@ -35,6 +35,7 @@ class Programs:
         self.evaluation = jax.jit(optimiser.evaluation)
         self._step = jax.jit(self._update)
         self._stretch = jax.jit(self._updates)
+        self._statistics = jax.jit(self._after_a_batch)
 
     def advance(
         self, position: Position, batches: Batch, key: jax.Array, first: int, rates: NDArray[np.float32]
@@ -43,6 +44,14 @@ class Programs:
         go = self._one_by_one if self.problem.convolutional else self._together
         position, losses, used = go(position, batches, key, first, rates)
         return position, np.asarray(losses, np.float64), np.asarray(used, np.float64)
+
+    def statistics(self, params: Params, state: ModelState, batches: Batch, key: jax.Array) -> ModelState:
+        """The model's state after some training batches were run through it with these weights; nothing is learned."""
+        key = jax.random.fold_in(key, 0)  # updates count from 1
+        for i in range(len(jax.tree.leaves(batches)[0])):
+            batch = jax.tree.map(lambda part: part[i], batches)  # noqa: B023
+            state = self._statistics(params, state, batch, jax.random.fold_in(key, i))
+        return state
 
     def _one_by_one(self, position, batches, key, first, rates):
         """XLA on a CPU runs a convolution within a loop many times slower than one called from outside."""
@@ -68,6 +77,9 @@ class Programs:
         (loss, (state, _)), grads = grad(position.params, position.state, batch, key)
         params, optimiser, used = self.optimiser.update(grads, position.optimiser, position.params, rate)
         return Position(params, state, optimiser), loss, jnp.asarray(used, jnp.float32)
+
+    def _after_a_batch(self, params: Params, state: ModelState, batch: Batch, key: jax.Array) -> ModelState:
+        return self.problem.loss(params, state, batch, key)[1][0]
 
     def _updates(self, position, batches, key, first, count, rates):
         def update(carry):

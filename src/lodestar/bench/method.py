@@ -26,12 +26,14 @@ class Optimiser:
     """Pure functions that JAX traces; the rate is an input, so that one compiled step serves every schedule.
 
     `update(grads, state, params, rate)` gives new params, new state and the rate that was truly in effect (what is
-    logged: a hypergradient method moves its own). `evaluation(params, state)` gives the weights to judge the model by.
+    logged: a hypergradient method moves its own). `evaluation(params, state)` gives the weights to judge the model by;
+    where they are others than those that are trained, say `averaged=True`, and batch statistics are made for them too.
     """
 
     init: Callable[[Params, jax.Array], OptimiserState]
     update: Callable[[Params, OptimiserState, Params, jax.Array], tuple[Params, OptimiserState, jax.Array]]
     evaluation: Callable[[Params, OptimiserState], Params]
+    averaged: bool = False
 
 
 class AbstractLook(abc.ABC):

@@ -19,6 +19,7 @@ from lodestar.bench.problem import AbstractProblem, Figures, ModelState, Params,
 from lodestar.runs import Series
 
 POINTS = 100  # of the logged loss and rate
+BATCHES = 20  # run through a model for the batch statistics of averaged weights
 
 
 @dataclasses.dataclass
@@ -80,6 +81,7 @@ class Training:
         self._rates = np.zeros(problem.total_steps)
         self._metrics: list[tuple[int, float]] = []
         self._lost = False
+        self._judged_state: tuple[int, ModelState] | None = None
 
     @property
     def diverged(self) -> bool:
@@ -121,7 +123,19 @@ class Training:
     def look(self) -> Look:
         """The model as it stands."""
         params = self._programs.evaluation(self._position.params, self._position.optimiser)
-        return Look(self, params, self._position.state)
+        return Look(self, params, self._state_of(params))
+
+    def _state_of(self, params: Params) -> ModelState:
+        """Averaged weights have batch statistics of their own: the last training batches are run through once more."""
+        state = self._position.state
+        if not self._programs.optimiser.averaged or not jax.tree.leaves(state) or self.diverged:
+            return state
+        if self._judged_state is None or self._judged_state[0] != self.step:
+            began, count = time.perf_counter(), min(BATCHES, self.step)
+            batches = self.problem.batches(self.seed, self.step - count + 1, count)
+            self._judged_state = self.step, self._programs.statistics(params, state, batches, self._key)
+            self.seconds.evaluate += time.perf_counter() - began
+        return self._judged_state[1]
 
     def measure(self, look: Look) -> Figures:
         """Log the validation metric now, and keep the weights if it is the best so far."""

@@ -27,7 +27,7 @@ def schedule_free(recipe: Recipe) -> Optimiser:
         moves, state = _form(recipe, rate).update(grads, state, params)
         return optax.apply_updates(params, moves), state, rate
 
-    return Optimiser(init, update, _average)
+    return Optimiser(init, update, _average, averaged=True)
 
 
 def _form(recipe: Recipe, rate: jax.Array) -> optax.GradientTransformationExtraArgs:
