@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.bench.method import AbstractController, AbstractLook, AbstractMethod, Optimiser
-from lodestar.bench.optimisers.plain import plain
+from lodestar.bench.method import AbstractController, AbstractLook
+from lodestar.bench.methods.recipes_own import AbstractOnRecipe
 from lodestar.bench.problem import AbstractProblem
 from lodestar.runs import Scalar
 
@@ -56,7 +56,7 @@ class Feedback(AbstractController):
 
 
 @dataclasses.dataclass(frozen=True)
-class FeedbackMethod(AbstractMethod):
+class FeedbackMethod(AbstractOnRecipe):
     """A rule on the recipe's optimiser. `rule(problem, first rate)` builds one for each run."""
 
     name: str
@@ -68,11 +68,6 @@ class FeedbackMethod(AbstractMethod):
     def grid(self, problem: AbstractProblem) -> tuple[float, ...]:
         """First rates."""
         return problem.recipe.rates
-
-    def optimiser(self, problem: AbstractProblem, value: float) -> Optimiser:
-        """The recipe's."""
-        del value
-        return plain(problem.recipe)
 
     def controller(
         self, problem: AbstractProblem, value: float, *, seed: int, knowledge: Path | None

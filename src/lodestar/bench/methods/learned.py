@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from lodestar._errors import BenchError
 from lodestar._extras import need
-from lodestar.bench.method import AbstractController, AbstractLook, AbstractMethod, Optimiser
-from lodestar.bench.optimisers.plain import plain
+from lodestar.bench.method import AbstractController, AbstractLook
+from lodestar.bench.methods.recipes_own import AbstractTaught
 from lodestar.bench.problem import AbstractProblem
 from lodestar.bench.rl.pilot import LawOf, Pilot, SensesOf
 from lodestar.bench.rl.policy import Policy, load
@@ -55,7 +55,7 @@ class Flown(AbstractController):
 
 
 @dataclasses.dataclass(frozen=True)
-class LearnedMethod(AbstractMethod):
+class LearnedMethod(AbstractTaught):
     """A controller trained by PPO."""
 
     name: str
@@ -66,16 +66,6 @@ class LearnedMethod(AbstractMethod):
     reward: Literal["level", "decrease"]
     group: Literal["paper", "modern", "ours"] = "paper"
     learns: Literal["nothing", "by training", "from runs"] = "by training"
-
-    def grid(self, problem: AbstractProblem) -> tuple[float, ...]:
-        """Nothing to tune: learning has gone round the first rates."""
-        del problem
-        return ()
-
-    def optimiser(self, problem: AbstractProblem, value: float) -> Optimiser:
-        """The recipe's."""
-        del value
-        return plain(problem.recipe)
 
     def controller(
         self, problem: AbstractProblem, value: float, *, seed: int, knowledge: Path | None

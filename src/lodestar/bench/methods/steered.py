@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar._errors import BenchError
-from lodestar.bench.method import AbstractController, AbstractLook, AbstractMethod, Optimiser
-from lodestar.bench.optimisers.plain import plain
+from lodestar.bench.method import AbstractController, AbstractLook
+from lodestar.bench.methods.recipes_own import AbstractTaught
 from lodestar.bench.problem import AbstractProblem
 from lodestar.runs import RunSet, Scalar
 from lodestar.scheduler import Outcome, Scheduler
@@ -55,7 +55,7 @@ class Steered(AbstractController):
 
 
 @dataclasses.dataclass(frozen=True)
-class SteeredMethod(AbstractMethod):
+class SteeredMethod(AbstractTaught):
     """Lodestar with a preset. `fits` are the settings of the fit at each scale."""
 
     name: str
@@ -64,16 +64,6 @@ class SteeredMethod(AbstractMethod):
     fits: Mapping[str, Mapping[str, Any]]
     group: Literal["paper", "modern", "ours"] = "ours"
     learns: Literal["nothing", "by training", "from runs"] = "from runs"
-
-    def grid(self, problem: AbstractProblem) -> tuple[float, ...]:
-        """Nothing to tune."""
-        del problem
-        return ()
-
-    def optimiser(self, problem: AbstractProblem, value: float) -> Optimiser:
-        """The recipe's."""
-        del value
-        return plain(problem.recipe)
 
     def controller(
         self, problem: AbstractProblem, value: float, *, seed: int, knowledge: Path | None
