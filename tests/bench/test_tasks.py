@@ -54,6 +54,16 @@ PUBLISHED = {
     "tinystories-gpt": 28_222_033,
 }
 
+LONG_ENOUGH = (
+    "fmnist-cnn",
+    "fmnist-resnet18",
+    "imagenet-resnet34",
+    "tinystories-gpt",
+    "digits-mlp",
+    "manual-gru",
+    "reviews-bag",
+)
+
 
 def model_of(name, scale):
     found = task(name).model
@@ -130,7 +140,7 @@ def _write_stones(path: Path, rng: np.random.Generator) -> None:
 def _write_pictures(path: Path, rng: np.random.Generator) -> None:
     with tarfile.open(path, "w") as archive:
         for name in [
-            f"{part}/n{c:02d}/{i}.JPEG" for part, n in (("train", 10), ("val", 3)) for c in range(20) for i in range(n)
+            f"{part}/n{c:02d}/{i}.JPEG" for part, n in (("train", 18), ("val", 3)) for c in range(20) for i in range(n)
         ]:
             memory = io.BytesIO()
             Image.fromarray(rng.integers(0, 256, (40, 48, 3)).astype(np.uint8)).save(memory, "JPEG")
@@ -174,6 +184,13 @@ def test_every_task_builds_and_can_be_traced(name, data):
     assert found.output_weights(params).ndim == 2
 
 
+@pytest.mark.parametrize("name", LONG_ENOUGH)
+def test_a_smoke_run_has_room_for_a_scheduler_that_decides_twenty_times(name, data):
+    found = problem(name, "smoke")
+    assert found.total_steps >= 40
+    assert found.total_steps // found.evaluate_every >= 20
+
+
 @pytest.mark.parametrize("name", names())
 def test_the_three_splits_share_no_row(name, data):
     splits = built(name).splits
@@ -190,7 +207,7 @@ def test_a_convolutional_run_is_deterministic(data):
     cnn = problem("fmnist-cnn", "smoke")
     one, other = (train(cnn, method("cosine"), 3e-3, seed=1) for _ in range(2))
     assert one.run.loss == other.run.loss and one.test == other.test
-    assert len(one.run.metric) == 5
+    assert len(one.run.metric) == 30
 
 
 def test_bits_fall_and_smaller_is_better():

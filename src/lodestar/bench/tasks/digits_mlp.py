@@ -46,9 +46,7 @@ def problem(scale: str) -> Classification:
         recipe=RECIPE,
         model=model(scale),
         splits=splits(),
-        batch_size=size.batch,
-        epochs=size.epochs,
-        looks_per_epoch=size.looks,
+        **size.lengths,
         convolutional=False,
     )
 

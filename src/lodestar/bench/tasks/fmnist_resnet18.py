@@ -9,8 +9,7 @@ from lodestar.bench.models.model import Model
 from lodestar.bench.models.resnet import resnet
 from lodestar.bench.problem import Recipe
 from lodestar.bench.tasks.classification import Classification
-from lodestar.bench.tasks.images import FASHION, standardised
-from lodestar.bench.tasks.small_images import small_splits
+from lodestar.bench.tasks.fashion_images import fashion_problem
 from lodestar.bench.tasks.task import Sizes, Task
 
 RATES = {
@@ -21,7 +20,7 @@ RATES = {
 SIZES = {
     "paper": Sizes(width=64, batch=256, epochs=60, looks=10, image=28, validation=5000),
     "cpu": Sizes(width=8, batch=32, epochs=2, looks=10, image=14, train=9600, validation=500, test=2000),
-    "smoke": Sizes(width=4, batch=32, epochs=1, looks=5, image=14, train=160, validation=100, test=100),
+    "smoke": Sizes(width=4, batch=16, epochs=2, looks=10, image=14, train=320, validation=100, test=100),
 }
 
 
@@ -33,19 +32,8 @@ def model(scale: str) -> Model:
 
 def problem(scale: str) -> Classification:
     """The task at a scale."""
-    size = SIZES[scale]
-    return Classification(
-        task=TASK.name,
-        scale=scale,
-        recipe=Recipe("adamw", rates=RATES[scale], weight_decay=1e-4),
-        model=model(scale),
-        splits=small_splits(*fashion.fashion(), size, "fmnist"),
-        batch_size=size.batch,
-        epochs=size.epochs,
-        looks_per_epoch=size.looks,
-        convolutional=True,
-        prepare=standardised(FASHION),
-    )
+    recipe = Recipe("adamw", rates=RATES[scale], weight_decay=1e-4)
+    return fashion_problem(TASK.name, scale, size=SIZES[scale], recipe=recipe, model=model(scale))
 
 
 TASK = Task("fmnist-resnet18", "ResNet-18 on Fashion-MNIST", problem, model, (fashion.SOURCE,))

@@ -18,13 +18,13 @@ from lodestar.bench.tasks.task import Sizes, Task
 
 RATES = {
     "paper": (0.005, 0.01, 0.05, 0.1, 0.256),  # as in the paper
-    "cpu": (0.001, 0.003, 0.01, 0.03, 0.1),
+    "cpu": (0.003, 0.01, 0.03, 0.1, 0.3),
     "smoke": (0.001, 0.003, 0.01, 0.03, 0.1),
 }
 SIZES = {
     "paper": Sizes(width=64, batch=256, epochs=60, looks=1, image=224, validation=50000),
-    "cpu": Sizes(width=8, batch=32, epochs=2, looks=9, image=32, train=4000, validation=400, test=1000),
-    "smoke": Sizes(width=4, batch=16, epochs=1, looks=5, image=32, train=80, validation=40, test=40),
+    "cpu": Sizes(width=8, batch=64, epochs=3, looks=7, image=32, train=4096, validation=250, test=1000),
+    "smoke": Sizes(width=4, batch=16, epochs=2, looks=10, image=32, train=320, validation=40, test=40),
 }
 CLASSES = {"paper": 1000, "cpu": 20, "smoke": 20}
 _MARGIN = 8 / 7  # pictures are kept this much larger than the part that is looked at: 256 for 224
@@ -48,9 +48,7 @@ def problem(scale: str) -> Classification:
         recipe=Recipe("sgd", rates=RATES[scale], weight_decay=1e-4),
         model=model(scale),
         splits=parts if scale == "paper" else Splits(*map(_in_memory, (parts.train, parts.validation, parts.test))),
-        batch_size=size.batch,
-        epochs=size.epochs,
-        looks_per_epoch=size.looks,
+        **size.lengths,
         convolutional=True,
         prepare=cropped_and_flipped(IMAGENET, side=size.image),
     )

@@ -23,8 +23,8 @@ LENGTH = 32
 RATES = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 SIZES = {
     "paper": Sizes(width=512, batch=64, epochs=30, looks=10, validation=1000),
-    "cpu": Sizes(width=64, batch=32, epochs=1.5, looks=45, validation=100, test=1000),
-    "smoke": Sizes(width=16, batch=32, epochs=1, looks=5, train=640, validation=50, test=50),
+    "cpu": Sizes(width=64, batch=32, epochs=1.5, looks=40, validation=100, test=1000),
+    "smoke": Sizes(width=16, batch=32, epochs=2, looks=10, train=640, validation=50, test=50),
 }
 
 
@@ -70,9 +70,7 @@ def problem(scale: str) -> Classification:
         recipe=Recipe("adam", rates=RATES),
         model=model(scale),
         splits=splits(scale),
-        batch_size=size.batch,
-        epochs=size.epochs,
-        looks_per_epoch=size.looks,
+        **size.lengths,
         convolutional=False,
         prepare=lambda text, key: text,
         metric="bits",

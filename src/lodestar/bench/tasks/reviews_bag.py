@@ -34,8 +34,8 @@ LENGTH = {"paper": 256, "cpu": 64, "smoke": 32}
 RATES = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 SIZES = {
     "paper": Sizes(width=256, batch=128, epochs=20, looks=10, validation=3000),
-    "cpu": Sizes(width=32, batch=32, epochs=1, looks=50, validation=1000, test=5000),
-    "smoke": Sizes(width=8, batch=32, epochs=1, looks=5, train=640, validation=100, test=100),
+    "cpu": Sizes(width=32, batch=32, epochs=1, looks=40, validation=700, test=3000),
+    "smoke": Sizes(width=8, batch=32, epochs=4, looks=6, train=800, validation=100, test=100),
 }
 
 
@@ -83,9 +83,7 @@ def problem(scale: str) -> Classification:
         recipe=Recipe("adamw", rates=RATES, weight_decay=1e-2),
         model=model(scale),
         splits=splits(scale),
-        batch_size=size.batch,
-        epochs=size.epochs,
-        looks_per_epoch=size.looks,
+        **size.lengths,
         convolutional=False,
         prepare=lambda text, key: text,
     )

@@ -6,6 +6,7 @@ built, so a list of tasks needs no data.
 
 import dataclasses
 from collections.abc import Callable
+from typing import TypedDict
 
 from lodestar.bench.data.source import Source
 from lodestar.bench.models.model import Model
@@ -24,6 +25,19 @@ class Sizes:
     train: int | None = None
     validation: int = 0
     test: int | None = None
+
+    @property
+    def lengths(self) -> "Lengths":
+        """As a `Classification` takes them."""
+        return {"batch_size": self.batch, "epochs": self.epochs, "looks_per_epoch": self.looks}
+
+
+class Lengths(TypedDict):
+    """How long a run is, and how often it is looked at."""
+
+    batch_size: int
+    epochs: float
+    looks_per_epoch: float
 
 
 @dataclasses.dataclass(frozen=True)

@@ -45,7 +45,7 @@ RATES = {
 SIZES = {
     "paper": Sizes(bpe.VOCABULARY, 256, 256, 6, 8, batch=256, epochs=1, looks=100),
     "cpu": Sizes(1024, 32, 48, 2, 4, batch=8, epochs=0.7, looks=64, text=1_500_000, judged=128, tested=500),
-    "smoke": Sizes(256, 16, 16, 1, 2, batch=8, epochs=1, looks=5, text=40_000, judged=50, tested=50),
+    "smoke": Sizes(256, 16, 16, 1, 2, batch=8, epochs=1, looks=25, text=40_000, judged=50, tested=50),
 }
 
 
