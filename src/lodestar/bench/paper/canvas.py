@@ -1,7 +1,7 @@
 """Paper to draw on: a `Picture` as the bytes of a PNG or SVG file, in the ink of every other figure of Lodestar.
 
-Comes in: a picture. Goes out: bytes. `grid` lays out panels. Matplotlib without pyplot: no global figures. Knows
-nothing of what is drawn.
+Comes in: a picture. Goes out: bytes. `grid` lays out panels, `plain_log` labels an axis. Matplotlib without pyplot: no
+global figures. Knows nothing of what is drawn.
 """
 
 import io
@@ -42,3 +42,15 @@ def legend_below(figure: "Figure", axes: "Axes", columns: int = 4) -> None:
     single = dict(zip(labels, handles, strict=True))
     if single:
         figure.legend(list(single.values()), list(single), loc="outside lower center", ncols=columns)
+
+
+def plain_log(axes: "Axes", which: str = "y") -> None:
+    """A logarithmic axis with numbers one reads at once: 0.01, 0.02, 0.05."""
+    ticker = need("matplotlib.ticker", "cli")
+    axis = axes.yaxis if which == "y" else axes.xaxis
+    (axes.set_yscale if which == "y" else axes.set_xscale)("log")
+    low, high = axis.get_view_interval()
+    subs = (1.0, 2.0, 5.0) if high < 200 * low else (1.0,)
+    axis.set_major_locator(ticker.LogLocator(subs=subs, numticks=8))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, place: f"{value:g}"))
+    axis.set_minor_locator(ticker.NullLocator())

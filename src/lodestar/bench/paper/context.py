@@ -7,6 +7,7 @@ asks for, the error names the command that makes it. Reads the home, never write
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from lodestar.bench.table import Table, table
 from lodestar.forecaster import Forecaster, load
 from lodestar.runs import RunSet
 from lodestar.sweep.local import LocalPlace
+from lodestar.sweep.place import AbstractPlace
 
 if TYPE_CHECKING:
     from lodestar.bench.problem import AbstractProblem
@@ -112,9 +114,9 @@ class Context:
         """The forecaster of a method of ours."""
         return load(self.knowledge(method or self.ours()))
 
-    def place(self) -> LocalPlace:
-        """Worker processes for further runs, as many at once as was asked for; a context manager."""
-        return LocalPlace(self.jobs, logs=self.scratch / "logs")
+    def place(self, jobs: int | None = None) -> AbstractContextManager[AbstractPlace]:
+        """Worker processes for further runs, as many at once as was asked for (or `jobs`); a context manager."""
+        return LocalPlace(jobs or self.jobs, logs=self.scratch / "logs")
 
     def missing(self, what: str) -> BenchError:
         """The error for what a home lacks, with the command that makes it."""

@@ -76,11 +76,15 @@ def _made(made: Made) -> str:
 
 
 def _seeds(seeds: Sequence[int]) -> str:
-    """1000 to 1019, or each by itself."""
-    found = sorted(set(seeds))
-    if len(found) > 2 and found[-1] - found[0] == len(found) - 1:
-        return f"{found[0]} to {found[-1]}"
-    return ", ".join(map(str, found)) or "none"
+    """Neighbours together: 0 to 4, 1000 to 1019."""
+    stretches: list[list[int]] = []
+    for seed in sorted(set(seeds)):
+        if stretches and seed == stretches[-1][-1] + 1:
+            stretches[-1].append(seed)
+        else:
+            stretches.append([seed])
+    told = [f"{part[0]} to {part[-1]}" if len(part) > 1 else str(part[0]) for part in stretches]
+    return ", ".join(told) or "none"
 
 
 def _list(there: Sequence[tuple[AbstractItem, list[Made]]]) -> str:

@@ -32,7 +32,9 @@ def spread(mean: float, std: float, digits: int = 3) -> str:
 
 def percent(share: float, digits: int = 3) -> str:
     """0.05 as '5 %'."""
-    return "–" if not math.isfinite(share) else f"{100 * share:.{digits}g} %"
+    if not math.isfinite(share):
+        return "–"
+    return f"{100 * share:.0f} %" if abs(share) >= 1 else f"{100 * share:.{digits}g} %"
 
 
 def factor(metric_name: str) -> float:
