@@ -10,7 +10,7 @@ import time
 
 ALL = (
     *("runtime", "decision", "overhead", "store", "memory", "fit", "accuracy"),
-    *("trackers_mlflow", "trackers_tensorboard", "sweep", "kills", "ray", "bench_tasks"),
+    *("trackers_mlflow", "trackers_tensorboard", "sweep", "kills", "ray", "bench_tasks", "report"),
 )
 
 

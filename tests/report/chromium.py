@@ -24,7 +24,7 @@ FOUND = os.environ.get("LODESTAR_CHROMIUM") or next((path for name in NAMES if (
 FLAGS = (
     *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
     *("--disable-extensions", "--disable-background-networking", "--disable-component-update", "--disable-sync"),
-    *("--hide-scrollbars", "--remote-debugging-pipe", "about:blank"),
+    *("--hide-scrollbars", "--remote-debugging-pipe", "--no-startup-window"),
 )
 PATIENCE = 120.0  # seconds until a browser that says nothing is given up; a loaded machine is slow
 
@@ -48,7 +48,7 @@ class Browser:
             os.close(fd)
         self._number, self._buffer, self._session, self._events = itertools.count(1), b"", None, []
         self.problems: list[str] = []
-        target = self._ask("Target.getTargets")["targetInfos"][0]["targetId"]
+        target = self._ask("Target.createTarget", url="about:blank")["targetId"]
         self._session = self._ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self._ask(f"{domain}.enable")

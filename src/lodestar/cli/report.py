@@ -42,7 +42,7 @@ def report_command(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="PAGE", help="The file to write.")] = Path("report.html"),
     title: Annotated[str, typer.Option(help="The page's title. Default: the task and the number of runs.")] = "",
     drawn: Annotated[int, typer.Option(min=1, help="Draw the curves of no more runs than this.")] = 150,
-    most: Annotated[int, typer.Option(min=1, help="Test the forecaster on no more runs than this.")] = 100,
+    most: Annotated[int, typer.Option(min=1, help="Test the forecaster on no more runs than this.")] = 60,
     skip_damaged: Annotated[
         bool, typer.Option("--skip-damaged", help="Report on what can be read of a damaged store.")
     ] = False,

@@ -11,6 +11,7 @@ from lodestar.report.sections.compare import Group, compare_blocks, groups
 from lodestar.report.sections.families import REST, colours, families
 from lodestar.report.sections.glimpse import POINTS, glimpse, glimpses
 from lodestar.report.sections.sweep import sweep_blocks
+from lodestar.report.sections.wording import percent
 from lodestar.runs import Direction, Facts, Series
 
 
@@ -22,7 +23,8 @@ def test_a_glimpse_keeps_the_highest_and_lowest_value():
     run = toy_run("a", total=6000, every=2, metric_every=2)
     found = glimpse(run)
     assert len(found.loss[0]) <= POINTS + 2
-    assert found.loss[1].max() == run.loss.values.max()
+    assert found.metric[1].max() == run.metric.values.max()
+    assert np.ptp(np.diff(found.loss[1])) < np.ptp(np.diff(run.loss.values))
     assert found.metric[1][-1] == run.metric.values[-1] == found.final
 
 
@@ -150,3 +152,8 @@ def test_rare_schedules_are_gathered():
     found = families(runs)
     assert REST in found.values()
     assert len(colours(found)) == 8
+
+
+@pytest.mark.parametrize(("share", "text"), [(1.0, "100 %"), (0.05, "5 %"), (0.999, "100 %"), (0.0526, "5.3 %")])
+def test_percents_are_plain(share, text):
+    assert percent(share, 2) == text

@@ -13,6 +13,7 @@ class Chart {
   }
 
   start() {
+    if (this.data) return;
     this.data = JSON.parse(this.element.querySelector("script").textContent);
     const groups = new Map();
     for (const series of this.data.series) {

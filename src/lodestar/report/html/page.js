@@ -3,12 +3,20 @@
 const charts = new Map();
 for (const element of document.querySelectorAll("figure.chart")) charts.set(element, new Chart(element));
 
+// One chart a frame, so that scrolling never waits for several.
+const waiting = [];
+function wakeOne() {
+  waiting[0].start();
+  waiting.shift();
+  if (waiting.length) requestAnimationFrame(wakeOne);
+}
 const waking = new IntersectionObserver(
   (entries) => {
     for (const entry of entries) {
       if (!entry.isIntersecting) continue;
       waking.unobserve(entry.target);
-      charts.get(entry.target).start();
+      waiting.push(charts.get(entry.target));
+      if (waiting.length === 1) requestAnimationFrame(wakeOne);
     }
   },
   { rootMargin: "500px 0px" },
@@ -16,7 +24,7 @@ const waking = new IntersectionObserver(
 for (const element of charts.keys()) waking.observe(element);
 
 const redraw = () => charts.forEach((chart) => chart.draw());
-window.addEventListener("beforeprint", () => charts.forEach((chart) => (chart.data ? chart.draw() : chart.start())));
+window.addEventListener("beforeprint", () => charts.forEach((chart) => { chart.start(); chart.draw(); }));
 window.addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
 
 const system = window.matchMedia("(prefers-color-scheme: dark)"), root = document.documentElement;

@@ -90,9 +90,7 @@ def _set(part: Sequence[Glimpse]) -> list[Block]:
     if len(several) > 1:
         single = len(recipes) - len(several)
         note = f"Groups of one run ({single}) are left out." if single else ""
-        blocks.append(
-            Fold("By schedule and peak learning rate", [_table("schedule at peak rate", several, note)], True)
-        )
+        blocks.append(Fold("By schedule and peak learning rate", [_table("schedule at peak rate", several, note)]))
     return blocks
 
 
@@ -117,7 +115,7 @@ def _table(heading: str, found: Sequence[Group], caption: str = "") -> Table:
 def _drawing(found: Sequence[Group], metric: str) -> Chart:
     fine = [group for group in found if group.counted]
     ends = [sorted((group.worst, group.best)) for group in fine]
-    x, names = [group.mean for group in fine], [short(group.name, 28) for group in fine]
+    x, names = [group.mean for group in fine], [short(group.name, 44) for group in fine]
     marks = Points(
         "mean, worst to best",
         x,

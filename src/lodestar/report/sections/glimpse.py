@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from lodestar.prepare.dataset import DEFAULT_SMOOTHING
+from lodestar.prepare.smooth import smooth
 from lodestar.report.html.thin import corners, thin
 from lodestar.runs.run import Direction, Run, Series, Status
 from lodestar.runs.shape import shape_of
@@ -62,7 +64,7 @@ def glimpse(run: Run) -> Glimpse:
         status=run.status,
         final=run.final_metric if run.status is not Status.DIVERGED else math.nan,
         total_steps=run.total_steps,
-        loss=_thinned(run.loss),
+        loss=_thinned(_smoothed(run.loss)),
         metric=_thinned(run.metric),
         lr=corners(run.lr.steps, run.lr.values, POINTS),
     )
@@ -98,6 +100,13 @@ def _peak(run: Run) -> float:
     """As stated where that is what was logged but for the steps in between, so that seeds of one recipe agree."""
     stated, logged = run.facts.peak_lr, run.peak_lr
     return float(stated) if stated is not None and abs(stated - logged) <= 0.1 * stated else logged
+
+
+def _smoothed(series: Series) -> Series:
+    """As a fit smooths it: a hundred raw losses would cover each other. What is not finite stays so."""
+    fine = np.isfinite(series.values)
+    made = smooth(series.values, fine, DEFAULT_SMOOTHING * len(series))
+    return Series(series.steps, np.where(fine, made, np.nan))
 
 
 def _thinned(series: Series) -> Curve:

@@ -5,6 +5,7 @@ rate: at every step both recorded it must be the same. Draws nothing.
 """
 
 import dataclasses
+import functools
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -51,6 +52,11 @@ class Steered:
         words = f"preset {preset}" if preset else "own settings"
         return f"{words}, shadow" if self.shadow else words
 
+    @functools.cached_property
+    def decided(self) -> dict[int, float]:
+        """The learning rate by step."""
+        return dict(zip(*self.rates(), strict=True))
+
     def rates(self) -> tuple[list[int], list[float]]:
         """The learning rate as it was decided: each decision's until the next one takes over."""
         decisions = self.log.decisions
@@ -75,10 +81,11 @@ def read_steered(paths: Sequence[str | os.PathLike[str]]) -> list[Steered]:
 
 def match_runs(steered: Sequence[Steered], runs: Sequence[Run]) -> list[Steered]:
     """Give each log that has none yet the run among `runs` whose learning rate it decided."""
-    return [
-        one if one.run is not None else dataclasses.replace(one, run=next((r for r in runs if belongs(one, r)), None))
-        for one in steered
-    ]
+    found = []
+    for one in steered:
+        run = one.run or next((run for run in runs if belongs(one, run)), None)
+        found.append(one if run is one.run else dataclasses.replace(one, run=run))
+    return found
 
 
 def belongs(steered: Steered, run: Run) -> bool:
@@ -87,13 +94,8 @@ def belongs(steered: Steered, run: Run) -> bool:
         return False
     if steered.shadow or run.name == steered.name:
         return run.name == steered.name
-    steps, rates = steered.rates()
-    decided = dict(zip(steps, rates, strict=True))
-    pairs = [
-        (rate, decided[step])
-        for step, rate in zip(run.lr.steps.tolist(), run.lr.values.tolist(), strict=True)
-        if step in decided
-    ]
+    used = zip(run.lr.steps.tolist(), run.lr.values.tolist(), strict=True)
+    pairs = [(rate, steered.decided[step]) for step, rate in used if step in steered.decided]
     if len(pairs) < LEAST_SHARED:
         return False
     one, other = np.array(pairs).T

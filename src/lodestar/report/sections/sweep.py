@@ -8,13 +8,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from lodestar.prepare.dataset import DEFAULT_SMOOTHING
 from lodestar.report.html import Axis, Block, Chart, Facts, Fold, Line, Points, Text, histogram
 from lodestar.report.sections.families import colours, families
 from lodestar.report.sections.glimpse import POINTS, Curve, Glimpse
-from lodestar.report.sections.wording import count, number
+from lodestar.report.sections.wording import count, number, percent
 from lodestar.runs.run import Direction, Status
 
 SETS = 6
+_SMOOTHED = f"Smoothed as a fit smooths it, over {percent(DEFAULT_SMOOTHING)} of the run."
 _LOG_FROM = 30.0  # a metric that spans more than this factor is drawn on a log axis
 
 
@@ -75,7 +77,7 @@ def _set(part: Sequence[Glimpse]) -> list[Block]:
 
     charts = [
         Chart(metric, lines(lambda run: run.metric), x, _metric_axis(part), wide=True, height=340),
-        Chart(loss, lines(lambda run: run.loss), x, _loss_axis(part)),
+        Chart(loss, lines(lambda run: run.loss), x, _loss_axis(part), _SMOOTHED),
         Chart(
             f"final {metric} against peak learning rate", _finals(part, table, paint), _rates(), Axis(f"final {metric}")
         ),

@@ -43,7 +43,7 @@ def build_report(
     steered: Sequence[Steered] = (),
     title: str = "",
     drawn: int = DRAWN,
-    most: int = 100,
+    most: int = 60,
     tick: Tick | None = None,
 ) -> Report:
     """Look at everything and say it. `drawn`: runs whose curves are shown; `most`: runs the forecaster is tested on."""

@@ -15,7 +15,7 @@ def count(many: int, thing: str) -> str:
 
 def percent(share: float, digits: int = 3) -> str:
     """0.05 as 5 %."""
-    return f"{100 * share:.{digits}g} %" if math.isfinite(share) else "–"
+    return f"{float(f'{100 * share:.{digits}g}'):g} %" if math.isfinite(share) else "–"
 
 
 def short(name: str, most: int = 60) -> str:
