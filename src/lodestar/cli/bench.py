@@ -13,6 +13,7 @@ import typer
 
 from lodestar.cli import _screen
 from lodestar.cli._app import SETTINGS
+from lodestar.cli._bench_arena import arena_command
 from lodestar.cli._bench_paper import paper_command
 from lodestar.cli._bench_table import as_data, show_table
 
@@ -37,6 +38,7 @@ def about() -> None:
     lodestar bench methods                                        which schedulers there are
     lodestar bench table1 --task digits-mlp --scale cpu --out b   run the comparison; stop and resume at will
     lodestar bench report b                                       table, figures and data
+    lodestar bench arena --task cifar10-mlp --out b               judge a change to Lodestar in minutes
     lodestar bench paper all --out b                              the paper's tables and figures from these runs
 
     Every method gets the same number of tuning runs, is judged on the same fresh seeds, and answers for all the
@@ -197,6 +199,7 @@ def report_command(
 
 
 group.command("paper")(paper_command)
+group.command("arena")(arena_command)
 
 
 def _short(count: int | None) -> str:
