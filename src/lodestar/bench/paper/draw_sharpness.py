@@ -117,11 +117,10 @@ def _log(axes: "Axes", values: np.ndarray) -> None:
 
 def _lines(axes: "Axes", lines: Sheet) -> None:
     for place, row in enumerate(lines.rows()):
-        style, side, way = (":", 0.0, "left") if place == 0 else ("--", 1.0, "right")
-        axes.axhline(row["line"], color=FAINT, linestyle=style, linewidth=1.2)
+        axes.axhline(row["line"], color=FAINT, linestyle=":" if place == 0 else "--", linewidth=1.2)
         axes.annotate(
-            f"edge, {row['optimiser']}: {row['line']:.3g}", (side, row["line"]), (2 - 4 * side, 2),
-            xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=7, color=FAINT, ha=way,
+            f"edge, {row['optimiser']}: {row['line']:.3g}", (1, row["line"]), (-2, 2),
+            xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=7, color=FAINT, ha="right",
         )  # fmt: skip
 
 

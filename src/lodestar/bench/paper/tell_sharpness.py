@@ -24,8 +24,8 @@ WHY = (
     "Hessian-vector products; Lanczos is the second opinion and gives the lowest eigenvalue too. The paper holds rate "
     "x sharpness / 2 against 1, the edge for plain gradient descent. AdamW divides each weight's step by the root of "
     "its second moment, so the number that bounds its rate is the largest eigenvalue of the Hessian preconditioned "
-    "alike, and its edge is (1 + b1) / (1 - b1), 19 for b1 = 0.9 (Cohen et al. 2022): both are given. A weight that has "
-    "hardly had a gradient (a pixel that is nearly always dark) has a second moment near zero, and alone makes the "
+    "alike, and its edge is (1 + b1) / (1 - b1), 19 for b1 = 0.9 (Cohen et al. 2022): both are given. A weight that "
+    "has hardly had a gradient (a pixel that is nearly always dark) has a second moment near zero, and alone makes the "
     "preconditioned number huge; hence its median in the table. Adam does not run away there: the first large gradient "
     "raises the second moment at once. Edges are exact for a quadratic and full batches, and a guide for small ones."
 )
