@@ -79,8 +79,8 @@ def main() -> None:
     folder = Path(sys.argv[1])
     torch.set_num_threads(1)
     meet = f"file://{folder.resolve()}/meet"  # a port could be taken by someone else
-    place = {"rank": int(os.environ["RANK"]), "world_size": int(os.environ["WORLD_SIZE"])}
-    dist.init_process_group("gloo", init_method=meet, **place)
+    rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    dist.init_process_group("gloo", init_method=meet, rank=rank, world_size=ranks)
     whole, single = Job(), Job(every=1)
     whole.train(STEPS)
     single.train(STEPS)

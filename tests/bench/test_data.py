@@ -111,6 +111,11 @@ def test_missing_data_say_what_where_and_how_large(tmp_path):
         assert part in words
 
 
+def test_of_several_missing_files_the_folder_is_named_once():
+    with pytest.raises(BenchError, match=r"Get it from http://fashion-mnist\.\S+amazonaws\.com/ \. On Debian"):
+        fashion.fashion()
+
+
 def test_a_folder_that_is_not_there_is_an_error(monkeypatch, tmp_path):
     monkeypatch.setenv("LODESTAR_DATA", f"{tmp_path}:{tmp_path / 'nope'}")
     with pytest.raises(BenchError, match="nope, which is not a folder"):

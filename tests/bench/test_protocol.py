@@ -211,7 +211,8 @@ def test_the_diary_knows_command_machine_and_time(tmp_path):
 @pytest.mark.parametrize(
     ("task", "wanted", "said"),
     [
-        ("nope", ("constant",), "no task 'nope'. The tasks are: .*digits-mlp"),
+        ("nope", ("constant",), r"no task 'nope'\. The tasks are: .*digits-mlp.* Fix: name one of them, or your own"),
+        ("fminst-cnn", ("constant",), r"no task 'fminst-cnn'.* Fix: did you mean 'fmnist-cnn'\?"),
         ("digits-mlp", ("cosin",), "no method 'cosin'.* did you mean 'cosine'"),
         ("digits-mlp", (f"{OWN}:Nobody",), "no such name in that file"),
         ("missing.py:Task", ("constant",), "there is no file"),

@@ -77,14 +77,19 @@ class Source:
     def how_to_get(self, trouble: str = "it is not on this machine") -> str:
         """The sentence for missing data."""
         wanted = " or ".join(" + ".join(form.files) for form in self.forms)
-        urls = " ".join(remote.url for remote in self.remotes)
         looked = ", ".join(str(folder) for folder in (*folders(), cache()))
         return (
             f"{self.name} ({self.size}) is missing: {trouble}. "
-            + (f"Get it from {urls} . " if urls else "")
+            + (f"Get it from {self._address()} . " if self.remotes else "")
             + (f"{self.advice}. " if self.advice else "")
             + f"Fix: put {wanted} into a folder and name the folder in {VARIABLE} (looked in: {looked})"
         )
+
+    def _address(self) -> str:
+        """Of its only file, or of the folder that all of them lie in."""
+        urls = [remote.url for remote in self.remotes]
+        bases = {url.rpartition("/")[0] + "/" for url in urls}
+        return bases.pop() if len(urls) > 1 and len(bases) == 1 else " ".join(urls)
 
     def _home(self) -> Path:
         inside = self.forms[0].inside[0]

@@ -4,6 +4,7 @@ Comes in: "cifar100-resnet18", or "my_file.py:MyTask". Goes out: a `Task`, or it
 process so that compiled programs are shared. A new task of ours is one file and one line here.
 """
 
+import difflib
 import functools
 import importlib
 import importlib.util
@@ -52,9 +53,9 @@ def task(name: str) -> Task:
         return importlib.import_module(f"lodestar.bench.tasks.{FILES[name]}").TASK
     if ":" in name:
         return _from_file(name)
-    raise BenchError(
-        f"there is no task {name!r}. The tasks are: {', '.join(names())}. A task of your own: my_file.py:MyTask"
-    )
+    near = difflib.get_close_matches(name, names(), n=1)
+    hint = f"did you mean {near[0]!r}?" if near else "name one of them, or your own as my_file.py:MyTask"
+    raise BenchError(f"there is no task {name!r}. The tasks are: {', '.join(names())}. Fix: {hint}")
 
 
 @functools.lru_cache(maxsize=16)
