@@ -140,7 +140,7 @@ def _others(space: Latents, sheet: Sheet) -> NDArray[np.int64]:
 
     runs = sheet["run"]
     most = int(max(np.unique(runs, return_counts=True)[1]))
-    near = KDTree(space).query(space, k=min(most + NEIGHBOURS, len(space)))[1]
+    near = np.asarray(KDTree(space).query(space, k=min(most + NEIGHBOURS, len(space)))[1])
     return np.stack([row[runs[row] != runs[i]][:NEIGHBOURS] for i, row in enumerate(near)])
 
 
