@@ -97,3 +97,14 @@ def test_progress_is_told():
     build_report(toy_runs(seeds=1), tick=lambda what, done, of: told.append((what, done, of)))
     assert told[0] == ("reading runs", 1, None)
     assert told[-1] == ("examining runs", 8, 8)
+
+
+def test_a_run_it_steered_itself_is_no_test_of_the_forecaster(forecaster, tmp_path):
+    job = Scheduler(forecaster, 600, log=tmp_path / "mine.jsonl")
+    train(job, 1, 600)
+    runs = [*toy_runs(seeds=1), toy_run("mine", "step", seed=9)]
+    made = build_report(runs, forecaster=forecaster, steered=read_steered([tmp_path / "mine.jsonl"]))
+    (part,) = [section for section in made.sections if section.title == "Forecaster"]
+    scatter = next(s for block in part.blocks for s in getattr(block, "series", ()) if isinstance(s, Points))
+    assert "mine" not in scatter.labels
+    assert len(scatter.labels) == 8

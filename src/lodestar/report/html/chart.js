@@ -90,7 +90,7 @@ class Chart {
     drawRules(context, this.data, plan, this.paint);
     context.restore();
     for (const button of this.legend.querySelectorAll("button")) {
-      const { name, members, mark } = button.entry, lead = members[0];
+      const { name, members, mark } = button.entry, lead = members.find((s) => s.kind === "line") || members[0];
       mark.style.background = lead.shades ? "linear-gradient(90deg,rgb(68,57,140),rgb(228,180,30))" : colourOf(lead, this.paint);
       mark.className = lead.kind === "line" ? (lead.dashed ? "dash" : "stroke") : lead.kind === "points" ? "dot" : lead.kind === "band" ? "band" : "box";
       button.setAttribute("aria-pressed", String(!this.hidden.has(name)));

@@ -14,7 +14,7 @@ NAMED = 3
 
 def finding_blocks(diagnosis: Diagnosis) -> list[Block]:
     """The section's blocks."""
-    shapes = ", ".join(f"{many} {shape}" for shape, many in diagnosis.shapes.items()) or "none"
+    shapes = "; ".join(f"{shape} ({many})" for shape, many in diagnosis.shapes.items()) or "none"
     lead = f"{count(diagnosis.runs, 'run')}, {diagnosis.usable} usable for a fit. Shapes of their schedules: {shapes}."
     blocks: list[Block] = [Text(lead)]
     lines = [_line(group) for group in grouped(diagnosis.findings)]

@@ -16,16 +16,17 @@ from lodestar.report.sections.wording import count, number, percent, short
 LOWEST = 1e-7  # where an error of exactly nothing is drawn on a log scale
 
 
-def quality_blocks(found: Evaluation) -> list[Block]:
-    """The section's blocks."""
+def quality_blocks(found: Evaluation, steered: int = 0) -> list[Block]:
+    """The section's blocks; `steered` runs were left out of the test because it steered them itself."""
     seen = list(dict.fromkeys(row.seen for row in found.accuracy))
     blocks: list[Block] = [
         Text(
             f"Tested on {count(len(found.runs), 'run')} the forecaster did not learn from, as far as there are any. "
-            "A relative error is the squared error over the squared truth: 0.01 is off by about 10 %."
+            + (f"The {count(steered, 'run')} steered by Lodestar are no part of it. " if steered else "")
+            + "A relative error is the squared error over the squared truth: 0.01 is off by about 10 %."
         ),
         _facts(found, seen),
-        Notes([("note", note, "") for note in found.notes], {"note": "advice"}),
+        Notes([("note", note.replace(" (--against)", ""), "") for note in found.notes], {"note": "advice"}),
         *_ranks(found),
         *_errors(found),
         Text("Relative error of what was still to come, beside simple forecasters; the best of each row is green."),

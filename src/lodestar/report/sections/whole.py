@@ -64,15 +64,16 @@ def build_report(
         )
     diagnosis = diagnose(again, lambda done: tell("examining runs", done, len(seen)))
     notes = [*_about_sets(seen), *_about_logs(waiting, seen, forecaster)]
-    quality = None
+    quality, own = None, set[str]()
     if forecaster is not None:
-        quality, said = _quality(forecaster, again, seen, most, tell)
+        own = {one.run.name for one in waiting if one.run is not None}
+        quality, said = _quality(forecaster, again, [run for run in seen if run.name not in own] or seen, most, tell)
         notes += said
     parts = {
         "The sweep at a glance": sweep_blocks(seen, thinned),
         "Comparison": compare_blocks(seen),
         "Steered runs": pilot_blocks(waiting, forecaster) if waiting else [],
-        "Forecaster": quality_blocks(quality) if quality is not None else [],
+        "Forecaster": quality_blocks(quality, len(own)) if quality is not None else [],
         "Doctor's findings": finding_blocks(diagnosis),
     }
     sections = [Section(name, blocks) for name, blocks in parts.items() if blocks]
@@ -126,7 +127,10 @@ def _about_logs(steered: Sequence[Steered], seen: Sequence[Glimpse], forecaster:
 def _quality(
     forecaster: Forecaster, runs: Iterable[Run], seen: Sequence[Glimpse], most: int, tell: Tick
 ) -> tuple[Evaluation | None, list[str]]:
-    """Test the forecaster on the runs of its own metric; and what is to be said about it."""
+    """Test the forecaster on those runs of its metric that were `seen`; and what is to be said about it.
+
+    Runs it steered itself are not among them where there are others: it chose what they did.
+    """
     stated = str(forecaster.facts.get("metric_name", "metric"))
     same_way = {run.metric_name for run in seen if run.direction is forecaster.direction}
     if not same_way:
@@ -141,11 +145,13 @@ def _quality(
         notes = [
             f"The forecaster was fitted to {stated!r} and is tested on {name!r}: right only if that is the same thing."
         ]
-    tested = _Some(runs, lambda run: run.metric_name == name and run.direction is forecaster.direction)
+    fair = {run.name for run in seen if run.metric_name == name and run.direction is forecaster.direction}
+    tested = _Some(runs, lambda run: run.name in fair)
     try:
         found = evaluate(
             forecaster,
             tested,
+            against=tested if fair & _learned(forecaster) else None,
             tolerances=(),
             most=most,
             on_progress=lambda done, of: tell("testing the forecaster", done, of),
@@ -153,6 +159,12 @@ def _quality(
     except LodestarError as error:
         return None, [*notes, f"The forecaster could not be tested: {error}"]
     return found, notes
+
+
+def _learned(forecaster: Forecaster) -> set[str]:
+    """The runs some member learned from and none held out: past runs a simple forecaster may look at."""
+    held = {name for fold in forecaster.facts.get("held_out", []) for name in fold}
+    return set(forecaster.facts.get("names", forecaster.library.names)) - held
 
 
 @dataclasses.dataclass(frozen=True)
