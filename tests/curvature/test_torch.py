@@ -10,6 +10,15 @@ from torch import nn
 from lodestar.curvature.torch import adam_preconditioner, hessian, sharpness
 
 
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Nets this small only wait for a second thread."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.fixture
 def batch():
     made = torch.Generator().manual_seed(1)
