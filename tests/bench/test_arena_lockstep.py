@@ -59,10 +59,11 @@ def test_runs_side_by_side_are_the_benchs_own_within_rounding(digits, alone):
 def test_a_steered_run_decides_as_it_does_alone(digits, tmp_path):
     path = tmp_path / "forecaster.lodestar"
     random_forecaster(seed=1, points=40).save(path)
-    found = together(digits, "lodestar", [math.nan] * 3, knowledge=path)
+    found = together(digits, "lodestar", [math.nan] * 3, knowledge=path, lanes=1)
     other = train(digits, method("lodestar"), math.nan, seed=SEEDS[1], knowledge=path)
     assert found[1].run.lr == other.run.lr and found[1].test == other.test
-    assert found[1].run.facts.extra["decisions"] == other.run.facts.extra["decisions"] > 5
+    decided = [one.run.facts.extra["decisions"] for one in (found[1], other)]
+    assert decided[0] == decided[1] == 20
 
 
 def test_a_run_that_diverges_stops_alone(digits, alone):
@@ -90,7 +91,7 @@ class Curious(AbstractController):
 
 def test_a_controller_is_told_when_it_wishes_and_may_look_inside(digits):
     one = Curious()
-    play(digits, plain(digits.recipe), [one], [0], ["run"])
+    play(digits, plain(digits.recipe), [one, Curious(), Curious()], SEEDS, ["a", "b", "c"], lanes=1)
     places = {first + count - 1 for first, count, _, _ in one.seen}
     assert places == {
         step

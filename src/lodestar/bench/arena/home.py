@@ -2,7 +2,7 @@
 
     OUT/cifar10-mlp-cpu/arena/
       arena.json        the task and its sizes (format version 1)
-      runs/             a run store: the runs of sweeps and of tuning
+      runs/             a run store: sweep/..., tune/..., and final/MARK/SEED
       fits/             forecasters, by what they were fitted to and with
       decisions/        what the scheduler decided, run by run (lodestar explain reads them)
       results.jsonl     one line for each contestant that was judged

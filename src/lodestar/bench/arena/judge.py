@@ -39,6 +39,8 @@ from lodestar.sweep import Schedule
 FIRST_SEED = 1000  # of the final runs, as in the bench
 TUNE_SEEDS = 5
 AT_ONCE = 20  # runs in one program
+Play = Callable[[Sequence[int], Sequence[str]], list[Outcome]]
+"""Runs of some seeds under some names."""
 Tell = Callable[[str, int, int], None]
 """Told of progress: what is under way, done, of how many."""
 
@@ -69,8 +71,11 @@ class Judge:
         if there is not None:
             return dataclasses.replace(there, name=contestant.name)
         play, kept = self._baseline(contestant) if isinstance(contestant, Baseline) else self._variant(contestant, mark)
-        began = time.perf_counter()
-        outcomes = play(fresh)
+        began, names = time.perf_counter(), [f"final/{mark}/{seed}" for seed in fresh]
+        outcomes = play(fresh, names)
+        if halves := sorted(self._names() & set(names)):  # of a command that was stopped just here
+            self.home.runs.remove(halves)
+        self.home.runs.add_many(outcome.run for outcome in outcomes)
         result = Result(
             name=contestant.name,
             ours=isinstance(contestant, Variant),
@@ -156,24 +161,21 @@ class Judge:
             raise BenchError(f"no tuning run of {name!r} could be read. Fix: delete {self.home.runs.path}")
         return choice.value
 
-    def _baseline(self, baseline: Baseline) -> tuple[Callable[[Sequence[int]], list[Outcome]], dict[str, float]]:
+    def _baseline(self, baseline: Baseline) -> tuple[Play, dict[str, float]]:
         method = self._method(baseline.method)
 
-        def play(seeds: Sequence[int]) -> list[Outcome]:
-            names = [f"final/{baseline.name}/{seed}" for seed in seeds]
+        def play(seeds: Sequence[int], names: Sequence[str]) -> list[Outcome]:
             return self._play_method(method, [(baseline.value, seed) for seed in seeds], names, baseline.name)
 
         return play, {}
 
-    def _variant(
-        self, variant: Variant, mark: str
-    ) -> tuple[Callable[[Sequence[int]], list[Outcome]], dict[str, float]]:
+    def _variant(self, variant: Variant, mark: str) -> tuple[Play, dict[str, float]]:
         forecaster = load(self.fit(variant))
         logs = self.home.folder("decisions", mark)
 
-        def play(seeds: Sequence[int]) -> list[Outcome]:
+        def play(seeds: Sequence[int], names: Sequence[str]) -> list[Outcome]:
             controllers = [self._steered(variant, forecaster, seed, logs) for seed in seeds]
-            return self._play(variant.name, controllers, seeds, [f"final/{mark}/{seed}" for seed in seeds])
+            return self._play(variant.name, controllers, seeds, names)
 
         return play, {"held_out_error": float(np.mean(forecaster.facts["best_error"]))}
 

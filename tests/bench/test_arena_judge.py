@@ -1,0 +1,142 @@
+"""The arena end to end at smoke scale: the real command once; then parts that are there are not made again."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from lodestar._errors import BenchError
+from lodestar.bench.arena import judge as judging
+from lodestar.bench.arena.contestant import Baseline, Sweep, Variant
+from lodestar.bench.arena.home import ArenaHome
+from lodestar.bench.arena.judge import Judge
+from lodestar.bench.methods import method
+from lodestar.bench.tasks import problem
+from lodestar.bench.train import train
+from lodestar.cli import app
+from lodestar.scheduler import read_log
+
+WORDS = ("bench", "arena", "--task", "digits-mlp", "--scale", "smoke", "--out", "out")
+SWEEP = Sweep(runs=6)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return problem("digits-mlp", "smoke")
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """The folder and the table of one command, in a process of its own: it keeps compiled programs."""
+    folder = tmp_path_factory.mktemp("arena")
+    size = ("--runs", "6", "--seeds", "6", "--jobs", "1", "--baseline", "cosine=0.03", "--json")  # one program for all
+    words = [sys.executable, "-m", "lodestar.cli", *WORDS, *size]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, env={**os.environ, "JAX_PLATFORMS": "cpu"})
+    assert done.returncode == 0, done.stderr
+    return folder, json.loads(done.stdout)
+
+
+@pytest.fixture
+def home(played) -> ArenaHome:
+    return ArenaHome.of(played[0] / "out", "digits-mlp", "smoke")
+
+
+def test_the_command_judges_the_preset_its_open_loop_and_a_baseline(played):
+    rows = {row["result"]["name"]: row for row in played[1]["rows"]}
+    assert set(rows) == {"default", "default open loop", "cosine 0.03"}
+    assert rows["cosine 0.03"]["best_baseline"] and not rows["default"]["best_baseline"]
+    assert rows["default"]["paired"]["count"] == 6 and 0.2 < rows["default"]["finals"]["mean"] <= 1
+    assert {"sweep", "fit", "final runs"} <= set(played[1]["spent"])
+
+
+def test_a_baselines_figures_are_the_benchs_own(played, digits, home):
+    found = next(one for one in home.results() if not one.ours)
+    assert found.tests[2] == train(digits, method("cosine"), 0.03, seed=found.seeds[2]).test.metric
+
+
+def test_decisions_and_final_runs_are_kept(played, home):
+    one = next(one for one in home.results() if one.name == "default")
+    assert len(read_log(home.path / "decisions" / one.mark / "1000.jsonl").decisions) == one.facts["decisions"] == 20
+    assert {f"final/{one.mark}/{seed}" for seed in one.seeds} <= {run.name for run in home.runs.list()}
+
+
+def test_what_is_there_is_not_made_again(played, home, digits, monkeypatch):
+    def never(*args, **options):
+        raise AssertionError("a run was made")
+
+    monkeypatch.setattr(judging.lockstep, "play", never)
+    judge = Judge(digits, home)
+    before = home.results()
+    assert judge.judge(Variant(sweep=SWEEP, label="again"), 6).name == "again"
+    assert home.results() == before and not judge.spent
+
+
+def test_another_variant_shares_sweep_and_fit_and_other_seeds_are_judged_anew(played, home, digits):
+    judge, fits = Judge(digits, home, lanes=1), sorted((home.path / "fits").iterdir())
+    judge.judge(Variant(preset="paper", sweep=SWEEP), 2)
+    assert set(judge.spent) == {"final runs"} and sorted((home.path / "fits").iterdir()) == fits
+    assert judge.judge(Baseline("cosine", 0.03), 2).seeds == (1000, 1001)
+
+
+def test_show_lists_everything_that_was_judged(played, monkeypatch):
+    monkeypatch.chdir(played[0])
+    monkeypatch.setenv("XLA_FLAGS", os.environ.get("XLA_FLAGS", ""))
+    monkeypatch.setenv("COLUMNS", "160")
+    shown = CliRunner().invoke(app, [*WORDS, "--show"])
+    assert shown.exit_code == 0 and "default open loop" in shown.stdout and "best baseline" in shown.stdout
+    listed = json.loads(CliRunner().invoke(app, [*WORDS, "--show", "--json"]).stdout)
+    assert listed["tables"][0]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--set", "nois=1"], "did you mean 'noise'"),
+        (["--ablate", "everything"], "parts, samples-noise"),
+        (["--variant", "papers"], "did you mean 'paper'"),
+        (["--sweep", "random"], "sobol or grid"),
+        (["--baseline", "linear=much"], "METHOD=VALUE"),
+    ],
+)
+def test_wrong_words_are_told_before_anything_runs(words, told, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XLA_FLAGS", os.environ.get("XLA_FLAGS", ""))
+    found = CliRunner().invoke(app, [*WORDS, *words])
+    assert found.exit_code == 2 and told in " ".join(found.output.replace("│", "").split())
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_sweep_that_was_stopped_goes_on_where_it_was(digits, tmp_path, monkeypatch):
+    monkeypatch.setattr(judging, "AT_ONCE", 2)
+    home, sweep = ArenaHome(tmp_path / "arena"), Sweep(runs=6)
+
+    def stop(what, done, of):
+        if done > 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Judge(digits, home, tell=stop, lanes=1).sweep(sweep)
+    assert len(home.runs.list()) == 4
+    told = []
+    runs = Judge(digits, home, tell=lambda what, done, of: told.append((done, of)), lanes=1).sweep(sweep)
+    assert len(runs) == 6 and min(told)[0] >= 4 and max(told) == (6, 6)
+
+
+def test_a_method_is_tuned_by_mean_validation(digits, tmp_path, monkeypatch):
+    monkeypatch.setattr(judging, "AT_ONCE", 2)
+    monkeypatch.setattr(judging, "TUNE_SEEDS", 2)
+    home = ArenaHome(tmp_path / "arena")
+    value = Judge(digits, home, lanes=1).tuned("constant")
+    records = {run.name: run.facts.extra["best_metric"] for run in home.runs.list()}
+    means = {
+        rate: sum(float(records[f"tune/constant/{rate:g}/{seed}"]) for seed in range(2)) for rate in digits.recipe.rates
+    }
+    assert value == max(means, key=lambda rate: means[rate])
+
+
+def test_a_method_that_learns_is_no_baseline(digits, tmp_path):
+    with pytest.raises(BenchError, match=r"rl-xu.*learns before.*bench table1"):
+        Judge(digits, ArenaHome(tmp_path / "arena")).judge(Baseline("rl-xu"), 2)
