@@ -1,5 +1,7 @@
 """Steered runs: logs find their runs by the rates they decided; decisions are told in words; charts hold it all."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from tests.curves import toy_run
@@ -9,7 +11,8 @@ from lodestar._errors import LodestarError
 from lodestar.report.html import Bars, Chart, Fold, Line, Points, Table
 from lodestar.report.sections.decisions import decision_blocks
 from lodestar.report.sections.pilots import pilot_blocks
-from lodestar.report.sections.steered import belongs, match_runs, read_steered
+from lodestar.report.sections.recognise import agrees, match_runs
+from lodestar.report.sections.steered import read_steered
 from lodestar.report.sections.why import why
 from lodestar.runs import Facts, Run, Series
 from lodestar.scheduler import Decision, Outcome, Scheduler
@@ -63,17 +66,43 @@ def test_a_run_with_another_rate_or_length_is_not_it(jobs):
     folder, runs = jobs
     one = read_steered([folder])[0]
     other = runs[0].replace(lr=Series(runs[0].lr.steps, 1.01 * runs[0].lr.values))
-    assert belongs(one, runs[0])
-    assert not belongs(one, other)
-    assert not belongs(one, runs[0].replace(total_steps=STEPS + 1))
+    assert agrees(one, runs[0])
+    assert not agrees(one, other)
+    assert not agrees(one, runs[0].replace(total_steps=STEPS + 1))
+
+
+def test_the_same_plan_with_another_seed_is_not_it(jobs):
+    """Jobs that kept one plan differ by what they measured alone."""
+    folder, (run, _) = jobs
+    (one, _) = read_steered([folder])
+    other = run.replace(name="seed 2", loss=Series(run.loss.steps, 1.2 * run.loss.values))
+    assert agrees(one, other)
+    assert [found.run for found in match_runs([one], [other])] == [None]
+    (found,) = match_runs([one], [other, run])
+    assert found.run is run
+
+
+def test_a_run_is_given_to_one_log_only(jobs):
+    folder, (run, _) = jobs
+    (one, _) = read_steered([folder])
+    found = match_runs([one, dataclasses.replace(one, name="copy")], [run])
+    assert [twin.run for twin in found] == [run, None]
+
+
+def test_a_name_in_common_settles_it(jobs):
+    folder, (run, _) = jobs
+    (one, _) = read_steered([folder])
+    named = run.replace(name="job-0", metric=Series.empty(), loss=Series(run.loss.steps, 9 * run.loss.values))
+    (found,) = match_runs([one], [run, named])
+    assert found.run is named
 
 
 def test_in_shadow_mode_the_name_tells(forecaster, tmp_path):
     job = Scheduler(forecaster, STEPS, mode="shadow", base=lambda step: 1e-3, log=tmp_path / "mine.jsonl")
     run = steered_run("mine", train(job, 1, STEPS))
     (one,) = read_steered([tmp_path / "mine.jsonl"])
-    assert belongs(one, run)
-    assert not belongs(one, run.replace(name="yours"))
+    assert agrees(one, run)
+    assert not agrees(one, run.replace(name="yours"))
     assert "shadow" in one.kind
 
 

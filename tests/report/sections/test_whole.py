@@ -7,7 +7,7 @@ from tests.scheduler.live import train
 from lodestar._errors import ForecasterError, RunError
 from lodestar.report.html import Fold, Notes, Points, Table, page
 from lodestar.report.sections import build_report, read_steered
-from lodestar.runs import Direction
+from lodestar.runs import Direction, Series
 from lodestar.scheduler import Scheduler
 from lodestar.testing import random_forecaster
 
@@ -101,8 +101,9 @@ def test_progress_is_told():
 
 def test_a_run_it_steered_itself_is_no_test_of_the_forecaster(forecaster, tmp_path):
     job = Scheduler(forecaster, 600, log=tmp_path / "mine.jsonl")
-    train(job, 1, 600)
-    runs = [*toy_runs(seeds=1), toy_run("mine", "step", seed=9)]
+    rates = train(job, 1, 600)
+    mine = toy_run("mine", "step", seed=9)
+    runs = [*toy_runs(seeds=1), mine.replace(lr=Series(mine.lr.steps, [rates[s - 1] for s in mine.lr.steps.tolist()]))]
     made = build_report(runs, forecaster=forecaster, steered=read_steered([tmp_path / "mine.jsonl"]))
     (part,) = [section for section in made.sections if section.title == "Forecaster"]
     scatter = next(s for block in part.blocks for s in getattr(block, "series", ()) if isinstance(s, Points))

@@ -1,7 +1,6 @@
-"""Steered runs: decision logs read back, each with the run it belongs to where that is among the runs given.
+"""Steered runs: decision logs read back, and what they hold in the order a reader asks for it.
 
-Comes in: paths of logs, then runs. Goes out: `Steered`. A log names no run, so a run is recognised by its learning
-rate: at every step both recorded it must be the same. Draws nothing.
+Comes in: paths of logs. Goes out: `Steered`, without curves; `recognise.py` finds the run of each. Draws nothing.
 """
 
 import dataclasses
@@ -10,15 +9,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from lodestar._errors import LodestarError
 from lodestar.runs.run import Run
 from lodestar.scheduler import Log, read_log
 from lodestar.scheduler.settings import PRESETS
-
-LEAST_SHARED = 5  # steps at which both must have the rate
-CLOSE = 2e-3  # of the peak: what single precision and rounding may do
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,29 +71,6 @@ def read_steered(paths: Sequence[str | os.PathLike[str]]) -> list[Steered]:
             raise LodestarError(f"the log {file} holds no decision. Fix: leave it out, or wait until the job has begun")
         found.append(Steered(name, log))
     return found
-
-
-def match_runs(steered: Sequence[Steered], runs: Sequence[Run]) -> list[Steered]:
-    """Give each log that has none yet the run among `runs` whose learning rate it decided."""
-    found = []
-    for one in steered:
-        run = one.run or next((run for run in runs if belongs(one, run)), None)
-        found.append(one if run is one.run else dataclasses.replace(one, run=run))
-    return found
-
-
-def belongs(steered: Steered, run: Run) -> bool:
-    """Whether a log is of this run. In shadow mode the rates were not followed, so the name must tell."""
-    if run.total_steps != steered.total_steps:
-        return False
-    if steered.shadow or run.name == steered.name:
-        return run.name == steered.name
-    used = zip(run.lr.steps.tolist(), run.lr.values.tolist(), strict=True)
-    pairs = [(rate, steered.decided[step]) for step, rate in used if step in steered.decided]
-    if len(pairs) < LEAST_SHARED:
-        return False
-    one, other = np.array(pairs).T
-    return bool(np.max(np.abs(one - other)) <= CLOSE * np.max(one))
 
 
 def _files(path: Path) -> list[Path]:

@@ -16,7 +16,8 @@ from lodestar.report.sections.findings import finding_blocks
 from lodestar.report.sections.glimpse import DRAWN, Glimpse, glimpses
 from lodestar.report.sections.pilots import pilot_blocks
 from lodestar.report.sections.quality import quality_blocks
-from lodestar.report.sections.steered import Steered, match_runs
+from lodestar.report.sections.recognise import Recognition
+from lodestar.report.sections.steered import Steered
 from lodestar.report.sections.sweep import sets, sweep_blocks
 from lodestar.report.sections.wording import count
 from lodestar.runs.doctor import diagnose
@@ -49,12 +50,11 @@ def build_report(
     """Look at everything and say it. `drawn`: runs whose curves are shown; `most`: runs the forecaster is tested on."""
     again = tuple(runs) if isinstance(runs, Iterator) else runs
     tell = tick or (lambda what, done, of: None)
-    waiting = list(steered)
+    recognition = Recognition(steered)
 
     def watched() -> Iterator[Run]:
         for run in again:
-            if waiting:
-                waiting[:] = match_runs(waiting, [run])
+            recognition.look(run)
             yield run
 
     seen, thinned = glimpses(watched(), drawn, lambda done: tell("reading runs", done, None))
@@ -62,24 +62,25 @@ def build_report(
         raise RunError(
             "there are no runs to report on. Fix: check the path, or make some: lodestar sweep, lodestar import"
         )
+    pilots = recognition.matched()
     diagnosis = diagnose(again, lambda done: tell("examining runs", done, len(seen)))
-    notes = [*_about_sets(seen), *_about_logs(waiting, seen, forecaster)]
+    notes = [*_about_sets(seen), *_about_logs(pilots, seen, forecaster)]
     quality, own = None, set[str]()
     if forecaster is not None:
-        own = {one.run.name for one in waiting if one.run is not None}
+        own = {one.run.name for one in pilots if one.run is not None}
         quality, said = _quality(forecaster, again, [run for run in seen if run.name not in own] or seen, most, tell)
         notes += said
     parts = {
         "The sweep at a glance": sweep_blocks(seen, thinned),
         "Comparison": compare_blocks(seen),
-        "Steered runs": pilot_blocks(waiting, forecaster) if waiting else [],
+        "Steered runs": pilot_blocks(pilots, forecaster) if pilots else [],
         "Forecaster": quality_blocks(quality, len(own)) if quality is not None else [],
         "Doctor's findings": finding_blocks(diagnosis),
     }
     sections = [Section(name, blocks) for name, blocks in parts.items() if blocks]
     if notes:
         sections.insert(0, Section("Please note", [Notes([("note", note, "") for note in notes], {"note": "warning"})]))
-    return Report(title or _title(seen), _lead(seen, waiting), tuple(sections), tuple(notes), len(seen))
+    return Report(title or _title(seen), _lead(seen, pilots), tuple(sections), tuple(notes), len(seen))
 
 
 def _title(seen: Sequence[Glimpse]) -> str:
