@@ -34,7 +34,7 @@ LENGTH = {"paper": 256, "cpu": 64, "smoke": 32}
 RATES = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 SIZES = {
     "paper": Sizes(width=256, batch=128, epochs=20, looks=10, validation=3000),
-    "cpu": Sizes(width=32, batch=32, epochs=1, looks=40, validation=700, test=3000),
+    "cpu": Sizes(width=32, batch=32, epochs=1, looks=34, validation=700, test=3000),
     "smoke": Sizes(width=8, batch=32, epochs=4, looks=6, train=800, validation=100, test=100),
 }
 
