@@ -68,6 +68,7 @@ def _draw(figure: "Figure", one: Made) -> None:
         column = [row[place] for row in panels]
         bar = figure.colorbar(clouds[what], ax=column, location="bottom", fraction=0.03, pad=0.01, aspect=30)
         bar.ax.tick_params(labelsize=7)
+        bar.ax.locator_params(axis="x", nbins=4)
         if what in LOGARITHMIC:
             bar.ax.xaxis.set_major_formatter(lambda value, place: f"{10**value:.2g}")
 

@@ -3,6 +3,7 @@
 Comes in: kept data. Goes out: Markdown.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,12 +64,20 @@ def _gist(one: Made) -> str:
         f"{percent(min(own) / _plain(one), 2)} to {percent(max(own) / _plain(one), 2)} to the "
         f"{number(_plain(one), 2)} s of its updates (the paper: {percent(min(said), 2)} to {percent(max(said), 2)})"
     )
-    most = max(row["seconds"] for row in ours)
-    rivals = [key for key in found if key[0] in ("hypergradient", "rl-xu")]
-    cheaper = [NAMES[key[0]] for key in rivals if found[key]["seconds"] < most]
-    if cheaper:
-        return f"{text}; unlike in the paper, the dearest way to steer costs more than {listed(cheaper)}."
-    return f"{text}; {listed([NAMES[key[0]] for key in rivals])} cost more, as in the paper."
+    dearest = max(ours, key=lambda row: row["seconds"])
+    rivals = {NAMES[key[0]]: found[key] for key in found if key[0] in ("hypergradient", "rl-xu")}
+    if not rivals:
+        return text + "."
+    told = [_against(name, row, dearest) for name, row in rivals.items()]
+    return f"{text}. Against the dearest way to steer, {listed(told)}."
+
+
+def _against(name: str, rival: dict[str, Any], ours: dict[str, Any]) -> str:
+    """Whether a rival's epoch costs more; the paper's do."""
+    gap, noise = rival["seconds"] - ours["seconds"], math.hypot(rival["std"], ours["std"])
+    if abs(gap) <= noise:
+        return f"{name} cannot be told apart here (dearer in the paper)"
+    return f"{name} costs more, as in the paper" if gap > 0 else f"{name} costs less, unlike in the paper"
 
 
 def _table(made: Sequence[Made]) -> str:
