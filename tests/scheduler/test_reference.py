@@ -50,7 +50,7 @@ def test_the_paper_preset_equals_the_reference(
         rng=np.random.default_rng([seed, seen]),
     )
     fast = steer(
-        forecaster, live, seen, chosen, np.random.default_rng([seed, seen]), opening(forecaster, window, "arithmetic")
+        forecaster, live, seen, chosen, np.random.default_rng([seed, seen]), opening(forecaster, window, PAPER)[0]
     )
 
     assert fast.tolerance == pytest.approx(slow.tolerance, rel=1e-9)
@@ -69,7 +69,7 @@ def test_both_kinds_of_outcome_come_up_in_what_is_compared():
     outcomes = set()
     for seed in range(8):
         forecaster = random_forecaster(seed=seed, points=40)
-        course = opening(forecaster, 2, "arithmetic")
+        course = opening(forecaster, 2, PAPER)[0]
         live = points_near(forecaster, seed)
         live.mask[:, 0] = True
         outcomes |= {

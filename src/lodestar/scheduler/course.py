@@ -34,6 +34,10 @@ class Course:
         """The metric forecast for the end of the run."""
         return float(self.metric[-1])
 
+    def in_gear(self, gear: float) -> "Course":
+        """The same course for a job to which a rate means `gear` times as much."""
+        return self if gear == 1.0 else dataclasses.replace(self, lr=self.lr / gear)
+
     def stretched(self, start: int, points: int, here: float) -> "Course":
         """The rest of this course, from its node position `here`, spread over the points from `start` to the end."""
         nodes = max(points - start, 0) + 1

@@ -22,6 +22,7 @@ class Outcome(enum.StrEnum):
     NOT_FINITE = "kept the plan: the forecasts were not finite"
     FAILED = "kept the plan: the decision failed, see the warnings"
     GATED = "the gate is closed: the plain schedule is followed"
+    GEARED = "changed gear: this job answers to a learning rate otherwise than the past runs did"
     CUT = "cut the learning rate for one window: the loss jumped far above its forecast, or was not finite"
     EXTENDED = "the run's length changed: the rest of the plan was stretched to fit"
 

@@ -14,12 +14,14 @@ from typing import Any, Literal
 import numpy as np
 
 from lodestar.forecaster import Forecaster, load
+from lodestar.prepare.normaliser import LR
 from lodestar.prepare.recipe import Points
 from lodestar.scheduler import state
 from lodestar.scheduler.arguments import check_base, check_direction, checked_seed, checked_settings
 from lodestar.scheduler.clock import Clock
 from lodestar.scheduler.decision import Decision, Outcome
 from lodestar.scheduler.gate import Gate
+from lodestar.scheduler.gear import FIRST, LAST, find_gear
 from lodestar.scheduler.guard import Cut, caps_of, deeper, jumped
 from lodestar.scheduler.history import History
 from lodestar.scheduler.inputs import number_of, shown, step_of
@@ -33,6 +35,7 @@ from lodestar.scheduler.settings import Preset, Settings
 from lodestar.scheduler.shadow import ShadowScore, score_forecasts
 from lodestar.scheduler.steer import Verdict, steer
 
+_SAME_GEAR = math.log(1.2)  # a gear this near to the old one is no change
 _DRAWN = 9  # points of the next window's learning rate that a decision records
 
 
@@ -71,7 +74,11 @@ class Scheduler:
         self._caps = caps_of(self.forecaster, min_lr, max_lr)
         self._built_for = self._clock.total_steps
         self._history = History(total_steps, self.forecaster.points)
-        self._course = opening(self.forecaster, self._clock.window, self.settings.mean)
+        self._course, self._opened_with = opening(self.forecaster, self._clock.window, self.settings)
+        self._gears: list[float] = []  # as found, one a window
+        self._gear = (
+            1.0  # their mean: the job's rate times this is the rate the forecaster sees; courses are as it sees them
+        )
         self._cut = Cut()
         self._settled = 0  # points whose end has been passed
         self._next = self._clock.end(0)  # a step past this one settles more
@@ -221,6 +228,7 @@ class Scheduler:
         """One decision, for the steps after `after`."""
         if self._rates.closed is not None:
             return
+        self._change_gear(after)
         verdict, why = self._verdict()
         if verdict.course is not None:
             self._course = verdict.course
@@ -230,6 +238,32 @@ class Scheduler:
             note, outcome = f"{note}; {outcome}", Outcome.EXTENDED
         self._record(verdict, outcome, int(after), "; ".join(part for part in (note, why) if part))
 
+    def _change_gear(self, after: float) -> None:
+        """Early in the run: does this job answer to a rate as the past runs did? If not, the plan is scaled."""
+        widest, share = self.settings.gear, self._settled / self._clock.points
+        if widest is None or not FIRST <= share <= LAST:
+            return
+        try:
+            with np.errstate(all="ignore"):
+                points = self._history.on_grid(self.forecaster.recipe, self._settled)
+                found = find_gear(self.forecaster, points, self._settled, widest, self.settings.unlike)
+        except Exception as error:  # noqa: BLE001  a training job must never die of its scheduler
+            self._warn(f"gear {type(error).__name__}", f"no gear was found after step {self._last}: {error!r}")
+            return
+        if found is None:
+            return
+        self._gears.append(found.factor)
+        gear = math.exp(np.mean(np.log(self._gears)))
+        if abs(math.log(gear / self._gear)) < _SAME_GEAR:
+            return
+        self._gear = gear
+        self._follow(after)
+        note = (
+            f"a rate does here what {self._gear:.2g} times that rate did in the past runs, so the plan's rates are "
+            f"divided by {self._gear:.2g}; the run is redrawn {found.unlike:.2g} times worse than past runs are"
+        )
+        self._record(Verdict(Outcome.GEARED, predicted=self._course.predicted), Outcome.GEARED, int(after), note)
+
     def _verdict(self) -> tuple[Verdict, str]:
         """What the gate and the five steps say, and why if there is more to say."""
         try:
@@ -238,6 +272,7 @@ class Scheduler:
                 reason = self._out_of_range(points)
                 if reason is not None:
                     return Verdict(Outcome.GATED), reason
+                points.values[:, LR] *= self._gear
                 rng = np.random.default_rng([self.seed, self._settled, self._revision])
                 return steer(self.forecaster, points, self._settled, self.settings, rng, self._course), ""
         except Exception as error:  # noqa: BLE001  a training job must never die of its scheduler
@@ -274,7 +309,7 @@ class Scheduler:
             self._record(Verdict(Outcome.CUT, loss=loss), Outcome.CUT, clock.end(point), note)
 
     def _follow(self, after: float) -> None:
-        self._rates.follow(self._course, after, self._clock, self._cut)
+        self._rates.follow(self._course.in_gear(self._gear), after, self._clock, self._cut)
 
     def _open(self, reason: str | None) -> None:
         """The first decision: open, or leave it to the plain schedule."""
@@ -283,7 +318,7 @@ class Scheduler:
             self._rates.closed = 0
             self._warn("gate", f"the gate is closed: {reason}")
             verdict = Verdict(Outcome.GATED)
-        self._record(verdict, verdict.outcome, 0, reason or f"the best past run is {self.forecaster.library.names[0]}")
+        self._record(verdict, verdict.outcome, 0, reason or f"the best past runs: {', '.join(self._opened_with)}")
 
     def _record(self, verdict: Verdict, outcome: Outcome, step: int, note: str) -> None:
         """Keep a decision, with the rates of the window it is for."""

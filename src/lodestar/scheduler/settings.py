@@ -1,8 +1,9 @@
 """Settings: every choice the scheduler leaves open, with its rule, and the two presets.
 
 `PAPER` is Algorithm 1 as printed. `DEFAULT` is what steered better in measurement: the plan made at step 0 is kept
-unless candidates beat its own forecast, candidates come from past runs as well as from noise, and a match must be near
-the present. Names are words: window (the paper's mu), samples (n), noise (sigma), horizon (delta t).
+unless candidates beat its own forecast, candidates come from past runs as well as from noise, a match must be near the
+present, and a job unlike the past runs gets its plan in another gear. Names are words: window (the paper's mu), samples
+(n), noise (sigma), horizon (delta t).
 """
 
 import dataclasses
@@ -17,12 +18,15 @@ MATCHINGS = ("nearest", "highest-lr")
 SCORES = ("consensus", "each")
 MEANS = ("log", "arithmetic")
 PIECES = ("window", "all")
+OPENINGS = ("whole", "first-window")
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
     """How one decision is made. Lengths are fractions of the run."""
 
+    opening: str = "whole"  # the first plan: from the best past runs as a whole, or from the best one's first window
+    opening_runs: int = 5  # how many of the best are averaged in it
     window: float = 0.05  # a decision every so often; what is encoded
     piece: str = "window"  # encode the last window, or all that was seen
     samples: int = 30  # candidates in all, shared out evenly over the sources
@@ -37,6 +41,8 @@ class Settings:
     average: int = 3  # how many of the best are averaged
     mean: str = "log"  # of learning rates: "log" (geometric) or "arithmetic"
     hysteresis: float | None = 0.15  # keep the plan unless beaten by so many standard deviations; None: always replan
+    gear: float | None = 8.0  # the largest factor a plan's rates may be divided or multiplied by; None: never
+    unlike: float = 4.0  # look for a gear if the run is redrawn so many times worse than past runs are
     spike: float | None = 1.5  # the guard acts on such a jump of the loss, in standard deviations; None: never
     cut: float = 0.5  # and multiplies the learning rate by this for one window
 
@@ -50,15 +56,20 @@ class Settings:
             _within("horizon", self.horizon, 0, 1, "a fraction of the run, or None for the rest of the run")
         _whole("samples", self.samples, 1, "30 is the paper's")
         _whole("average", self.average, 1, "3 is the paper's")
+        _whole("opening_runs", self.opening_runs, 1, "1 is the paper's")
         _at_least_zero("noise", self.noise, "0.15 is the paper's, 0 turns the noise off")
         _at_least_zero("least_tolerance", self.least_tolerance, "0 turns the floor off")
         _positive("tolerance", self.tolerance, "2 is the paper's")
         if self.hysteresis is not None:
             _at_least_zero("hysteresis", self.hysteresis, "None always replans")
+        if self.gear is not None and not _number("gear", self.gear, "None turns gears off") > 1:
+            raise ValueError(f"gear must be above 1, got {self.gear!r}. Fix: 8 is a usual span, None turns gears off")
+        _at_least_zero("unlike", self.unlike, "4 is usual")
         if self.spike is not None:
             _positive("spike", self.spike, "None turns the guard off")
         _within("cut", self.cut, 0, 1, "0.5 halves the learning rate")
-        for name, known in (("matching", MATCHINGS), ("score", SCORES), ("mean", MEANS), ("piece", PIECES)):
+        words = {"opening": OPENINGS, "matching": MATCHINGS, "score": SCORES, "mean": MEANS, "piece": PIECES}
+        for name, known in words.items():
             one_of(name, getattr(self, name), known)
         _sources(self.candidates)
         if self.samples < len(self.candidates):
@@ -137,6 +148,8 @@ def _whole(name: str, value: object, least: int, fix: str) -> None:
 
 DEFAULT = Settings()
 PAPER = Settings(
+    opening="first-window",
+    opening_runs=1,
     candidates=("local",),
     noise=0.15,
     least_tolerance=0.0,
@@ -144,6 +157,7 @@ PAPER = Settings(
     score="each",
     mean="arithmetic",
     hysteresis=None,
+    gear=None,
     spike=None,
 )
 PRESETS: dict[str, Settings] = {"default": DEFAULT, "paper": PAPER}

@@ -36,6 +36,8 @@ def save(scheduler: "Scheduler") -> dict[str, Any]:
         "settled": scheduler._settled,
         "revision": scheduler._revision,
         "closed": scheduler._rates.closed,
+        "gear": scheduler._gear,
+        "gears": list(scheduler._gears),
         "cut": [scheduler._cut.factor, scheduler._cut.until],
         "course": scheduler._course.to_dict(),
         "curve": {"knots": list(scheduler._rates.curve.knots), "lr": list(scheduler._rates.curve.lr)},
@@ -77,6 +79,8 @@ def _parts(scheduler: "Scheduler", saved: dict[str, Any]) -> dict[str, Any]:
         "_last": int(saved["last_step"]),
         "_settled": int(saved["settled"]),
         "_revision": int(saved["revision"]),
+        "_gear": float(saved.get("gear", 1.0)),  # states of before gears have none
+        "_gears": [float(gear) for gear in saved.get("gears", ())],
         "_cut": Cut(float(factor), int(until)),
         "_course": Course.from_dict(saved["course"]),
         "rates": (

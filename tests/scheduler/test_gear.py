@@ -1,0 +1,142 @@
+"""Gears: a job to which a rate means more, or less, than it did to the past runs is found out and its plan scaled."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import qmc
+
+from lodestar import fit
+from lodestar.runs import Direction, Run, Series
+from lodestar.scheduler import Outcome, Scheduler
+from lodestar.scheduler.gear import FIRST, find_gear
+from lodestar.sweep.shapes import trapezoid
+from lodestar.testing import random_forecaster
+
+STEPS = 400
+AT = np.arange(4, STEPS + 1, 4)
+
+
+def outcome(rates, speed, shift, rng):
+    """Loss and metric under some rates: down by speed x the rates' sum, up by the rate, spoilt by the highest so far.
+
+    `shift` better throughout.
+    """
+    felt = speed * np.asarray(rates)
+    spoilt = 4 * np.maximum.accumulate(np.maximum(felt - 0.06, 0.0))
+    loss = (0.4 + 2.0 * np.exp(-60 * np.cumsum(felt) / STEPS) + 4 * felt + spoilt) * math.exp(-shift)
+    loss = loss * np.exp(0.02 * rng.standard_normal(STEPS))
+    return loss, 0.9 * np.exp(-0.4 * loss) + 0.002 * rng.standard_normal(STEPS)
+
+
+def past_run(number, peak, warmup, power):
+    rates = trapezoid(peak, STEPS, warmup=warmup, power=power).rates
+    loss, metric = outcome(rates, 1.0, 0.0, np.random.default_rng(number))
+    return Run(
+        name=f"run-{number}",
+        loss=Series(AT, loss[AT - 1]),
+        metric=Series(AT, metric[AT - 1]),
+        lr=Series(AT, rates[AT - 1]),
+        direction=Direction.MAX,
+        total_steps=STEPS,
+    )
+
+
+@pytest.fixture(scope="module")
+def forecaster():
+    """Fitted to 40 runs of the made-up job."""
+    drawn = qmc.Sobol(3, seed=0).random(64)[:40]  # pyright: ignore
+    runs = [past_run(i, 0.01 * 30**a, 0.05 + 0.2 * b, 0.5 + 2 * c) for i, (a, b, c) in enumerate(drawn)]
+    return fit(runs, seed=0, updates=1000, members=1, check_every=500)
+
+
+def job(forecaster, speed, shift, **settings):
+    """A whole steered run of a job."""
+    one, rng = Scheduler(forecaster, STEPS, seed=1, **settings), np.random.default_rng(99)
+    rates: list[float] = []
+    for step in range(1, STEPS + 1):
+        rates.append(one.lr_at(step))
+        loss, metric = outcome(
+            [*rates, *np.zeros(STEPS - step)], speed, shift, np.random.default_rng(rng.integers(1e9))
+        )
+        one.observe(step, loss=loss[step - 1], metric=metric[step - 1] if step % 4 == 0 else None)
+    return one
+
+
+def test_a_job_like_the_past_runs_stays_in_gear_one(forecaster):
+    one = job(forecaster, 1.0, 0.0)
+    assert one.warnings == []
+    assert all(decision.outcome is not Outcome.GEARED for decision in one.decisions)
+
+
+@pytest.mark.parametrize(("speed", "low", "high"), [(2.5, 1.2, 4.0), (0.4, 0.2, 0.8)])
+def test_the_gear_says_how_much_more_or_less_a_rate_does(forecaster, speed, low, high):
+    rates = trapezoid(0.03, STEPS, warmup=0.1).rates
+    loss, metric = outcome(rates, speed, 0.3, np.random.default_rng(3))
+    series = (Series(AT, part[AT - 1]) for part in (loss, metric, rates))
+    live = forecaster.recipe.to_points(*series, STEPS)
+    found = find_gear(forecaster, live, round(0.3 * forecaster.points), 8.0, 4.0)
+    assert found is not None
+    assert low < found.factor < high
+
+
+def test_a_change_of_gear_is_recorded_and_scales_the_plan(forecaster):
+    plain, geared = (job(forecaster, 2.5, 0.5, gear=gear, hysteresis=1e6, spike=None) for gear in (None, 8.0))
+    first = next(decision for decision in geared.decisions if decision.outcome is Outcome.GEARED)
+    assert first.step >= FIRST * STEPS
+    assert "divided by" in first.note
+    step = first.step + 1
+    assert first.first_lr == geared.followed().lr_at(step)
+    by = float(first.note.split("divided by ")[1].split(";")[0])
+    assert plain.followed().lr_at(step) / geared.followed().lr_at(step) == pytest.approx(by, rel=0.05)
+
+
+def test_a_gear_survives_a_checkpoint(forecaster):
+    def half(one, first, last):
+        rng = np.random.default_rng(5)
+        for step in range(first, last + 1):
+            one.lr_at(step)
+            one.observe(step, loss=math.exp(-step / 40) + 0.2, metric=0.5 + 0.001 * step + 0.001 * rng.random())
+        return one
+
+    first = half(Scheduler(forecaster, STEPS, unlike=0.0), 1, 130)
+    again = Scheduler(forecaster, STEPS, unlike=0.0)
+    again.load_state_dict(first.state_dict())
+    assert again.plan() == first.plan()
+    assert half(first, 131, 200).plan() == half(again, 131, 200).plan()
+
+
+def test_a_state_from_before_there_were_gears_is_read(forecaster):
+    saved = Scheduler(forecaster, STEPS).state_dict()
+    for name in ("gear", "gears"):
+        del saved[name]
+    one = Scheduler(forecaster, STEPS)
+    one.load_state_dict(saved)
+    assert one.plan() == Scheduler(forecaster, STEPS).plan()
+
+
+def test_the_metric_is_needed(forecaster):
+    one = Scheduler(forecaster, STEPS, unlike=0.0)
+    for step in range(1, 200):
+        one.lr_at(step)
+        one.observe(step, loss=5.0)
+    assert all(decision.outcome is not Outcome.GEARED for decision in one.decisions)
+    assert one.warnings == []
+
+
+def test_nothing_is_found_in_forecasts_that_are_not_finite():
+    forecaster = random_forecaster(seed=1, points=40)
+    live = forecaster.recipe.to_points(
+        Series(AT, np.full(len(AT), 1.0)), Series(AT, np.full(len(AT), 0.5)), Series(AT, np.full(len(AT), 1e-3)), STEPS
+    )
+    live.values[:8, 0] = np.nan
+    with np.errstate(all="ignore"):
+        assert find_gear(forecaster, live, 8, 8.0, 0.0) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "words"), [({"gear": 1.0}, "above 1"), ({"unlike": -1.0}, "negative"), ({"opening": "last"}, "opening")]
+)
+def test_settings_out_of_range_are_refused(change, words):
+    with pytest.raises(ValueError, match=words):
+        Scheduler(random_forecaster(seed=0, points=20), 100, **change)
