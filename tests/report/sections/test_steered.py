@@ -17,6 +17,7 @@ from lodestar.report.sections.why import why
 from lodestar.runs import Facts, Run, Series
 from lodestar.scheduler import Decision, Outcome, Scheduler
 from lodestar.scheduler.decision import Winner
+from lodestar.scheduler.settings import PRESETS
 from lodestar.testing import random_forecaster
 
 STEPS = 400
@@ -177,3 +178,11 @@ def test_why_tells_that_nothing_matched():
 @pytest.mark.parametrize("outcome", Outcome)
 def test_every_outcome_has_its_sentence(outcome):
     assert str(outcome)[1:] in why(Decision(0, 0, outcome, note="and so on"))
+
+
+def test_a_preset_is_known_again_also_from_an_older_log(jobs):
+    one = read_steered([jobs[0]])[0]
+    assert one.kind == "own settings"
+    older = {name: value for name, value in PRESETS["paper"].to_dict().items() if name != "cut"}
+    log = dataclasses.replace(one.log, header={**one.log.header, "settings": older})
+    assert dataclasses.replace(one, log=log).kind == "preset paper"

@@ -41,8 +41,9 @@ class Steered:
     @property
     def kind(self) -> str:
         """Preset and mode in words."""
-        settings = self.log.header.get("settings")
-        preset = next((name for name, known in PRESETS.items() if known.to_dict() == settings), None)
+        settings = self.log.header.get("settings") or {"unknown": True}
+        # Only what the log knows of: a later version may have settings that it lacks.
+        preset = next((name for name, known in PRESETS.items() if settings.items() <= known.to_dict().items()), None)
         words = f"preset {preset}" if preset else "own settings"
         return f"{words}, shadow" if self.shadow else words
 
