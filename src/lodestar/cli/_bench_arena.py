@@ -5,6 +5,7 @@ sweep, fit and steering live in `lodestar.bench.arena`.
 """
 
 import dataclasses
+import functools
 import math
 import os
 import time
@@ -50,6 +51,10 @@ def arena_command(
     sweep: Annotated[
         str, typer.Option(metavar="sobol|grid", help="Learn from quasi-random runs, or from the paper's grid.")
     ] = "sobol",
+    narrow: Annotated[
+        int,
+        typer.Option(min=1, metavar="TIMES", help="Sweep and tune on a network so many times narrower: steer big."),
+    ] = 1,
     sweep_seed: Annotated[int, typer.Option(min=0, help="Another number: another sweep.")] = 0,
     fit_seed: Annotated[int, typer.Option(min=0, help="Another number: another fit to the same runs.")] = 0,
     jobs: Annotated[int | None, typer.Option(min=1, help="Cores to use. Default: all.")] = None,
@@ -68,6 +73,7 @@ def arena_command(
       lodestar bench arena --task cifar10-mlp
       lodestar bench arena --task cifar10-mlp --variant paper --set noise=0.3
       lodestar bench arena --task stories-chars --set hysteresis=none --set fit.members=4 --runs 30
+      lodestar bench arena --task cifar10-mlp --narrow 4
       lodestar bench arena --task diamonds-mlp --ablate parts --ablate horizon
       lodestar bench arena --task cifar10-mlp --show
     """
@@ -83,21 +89,24 @@ def arena_command(
         _show_all(ArenaHome.of(out, known.name, scale), as_json)
         return
     try:
-        wanted = _contestants(variant, change, ablate, baseline, _sweep(sweep, runs, sweep_seed), fit_seed)
+        wanted = _contestants(variant, change, ablate, baseline, _sweep(sweep, runs, sweep_seed, narrow), fit_seed)
         problem = tasks.problem(_absolute(task), scale)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     home = ArenaHome.of(out, problem.task, scale)
-    found, spent = _carry_out(problem, home, wanted, seeds, jobs, as_json)
+    small = functools.partial(tasks.narrower, _absolute(task), scale)
+    found, spent = _carry_out(problem, home, wanted, seeds, jobs, as_json, small)
     _show(found, home, spent, as_json)
 
 
-def _sweep(kind: str, runs: int, seed: int) -> Any:
+def _sweep(kind: str, runs: int, seed: int, narrower: int = 1) -> Any:
     from lodestar.bench.arena.contestant import Sweep
 
     if kind not in ("sobol", "grid"):
         raise typer.BadParameter(f"must be sobol or grid, got {kind!r}", param_hint="--sweep")
-    return Sweep("sobol", runs=runs, seed=seed) if kind == "sobol" else Sweep("grid", seed=seed)
+    if kind == "grid":
+        return Sweep("grid", seed=seed, narrower=narrower)
+    return Sweep("sobol", runs=runs, seed=seed, narrower=narrower)
 
 
 def _contestants(variant, change, ablate, baseline, sweep, fit_seed) -> "list[Contestant]":
@@ -105,7 +114,10 @@ def _contestants(variant, change, ablate, baseline, sweep, fit_seed) -> "list[Co
     from lodestar.bench.arena.contestant import Variant, read_baseline, read_changes, with_changes
     from lodestar.bench.arena.study import study
 
-    found: list[Contestant] = [read_baseline(word) for word in baseline or BASELINES]
+    given = [read_baseline(word) for word in baseline or BASELINES]
+    found: list[Contestant] = list(given)
+    if sweep.narrower > 1:  # what tuning on the small network would have told, beside tuning on the full one
+        found += [dataclasses.replace(one, narrower=sweep.narrower) for one in given if math.isnan(one.value)]
     for preset in variant or ["default"]:
         start = with_changes(Variant(preset=preset, sweep=sweep, fit_seed=fit_seed), read_changes(change or ()))
         if ablate:
@@ -115,7 +127,7 @@ def _contestants(variant, change, ablate, baseline, sweep, fit_seed) -> "list[Co
     return found
 
 
-def _carry_out(problem, home, wanted, seeds: int, jobs: int | None, quiet: bool) -> "tuple[list[Result], dict]":
+def _carry_out(problem, home, wanted, seeds: int, jobs: int | None, quiet: bool, small) -> "tuple[list[Result], dict]":
     from lodestar.bench.arena.judge import Judge
     from lodestar.bench.kept_programs import keep_programs
 
@@ -123,7 +135,7 @@ def _carry_out(problem, home, wanted, seeds: int, jobs: int | None, quiet: bool)
     found: list[Result] = []
     with home.at_work(), _screen.progress(home.path.parent.name, None, quiet=quiet) as update:
         lines = _Lines(update, quiet)
-        judge = Judge(problem, home, tell=lines.tell, lanes=jobs)
+        judge = Judge(problem, home, tell=lines.tell, lanes=jobs, narrower=small)
         for place, one in enumerate(wanted, 1):
             lines.part = f"[{place}/{len(wanted)}] "
             try:

@@ -24,13 +24,17 @@ _FIRST_SEED = 2000  # of quasi-random runs; tuning counts from 0, final runs fro
 
 @dataclasses.dataclass(frozen=True)
 class Sweep:
-    """The runs a forecaster learns from: `runs` quasi-random schedules, or the paper's grid of shapes, rates, seeds."""
+    """The runs a forecaster learns from: `runs` quasi-random schedules, or the paper's grid of shapes, rates, seeds.
+
+    `narrower`: of a network so many times narrower than the one that is judged.
+    """
 
     kind: Literal["sobol", "grid"] = "sobol"
     runs: int = 100
     shapes: tuple[str, ...] = PAPER_SHAPES
     seeds: int = 5
     seed: int = 0
+    narrower: int = 1
 
     def trials(self, problem: AbstractProblem) -> list[Trial]:
         """One for each run. A smaller sweep is the beginning of a larger one."""
@@ -46,15 +50,17 @@ class Sweep:
     def words(self) -> str:
         """In short."""
         again = f", sweep {self.seed}" if self.seed else ""
+        again += f", {self.narrower} times narrower" if self.narrower > 1 else ""
         if self.kind == "sobol":
             return f"{self.runs} quasi-random runs{again}"
         return f"{' '.join(self.shapes)} x 5 rates x {self.seeds} seeds{again}"
 
     def identity(self) -> dict[str, Any]:
         """What tells it from another."""
+        size = {"narrower": self.narrower} if self.narrower > 1 else {}
         if self.kind == "sobol":
-            return {"kind": "sobol", "runs": self.runs, "seed": self.seed}
-        return {"kind": "grid", "shapes": list(self.shapes), "seeds": self.seeds, "seed": self.seed}
+            return {"kind": "sobol", "runs": self.runs, "seed": self.seed, **size}
+        return {"kind": "grid", "shapes": list(self.shapes), "seeds": self.seeds, "seed": self.seed, **size}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,15 +107,17 @@ class Variant:
 
 @dataclasses.dataclass(frozen=True)
 class Baseline:
-    """A method that learns nothing. A NaN `value` is to be tuned first."""
+    """A method that learns nothing. A NaN `value` is to be tuned first, on a network so many times `narrower`."""
 
     method: str
     value: float = math.nan
+    narrower: int = 1
 
     @property
     def name(self) -> str:
         """The method and its value."""
-        return self.method if math.isnan(self.value) else f"{self.method} {self.value:g}"
+        where = " tuned narrow" if self.narrower > 1 else ""
+        return self.method + where if math.isnan(self.value) else f"{self.method} {self.value:g}{where}"
 
     def identity(self) -> dict[str, Any]:
         """What tells it from another."""

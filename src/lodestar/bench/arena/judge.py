@@ -55,15 +55,18 @@ class Judge:
         *,
         tell: Tell = lambda what, done, of: None,
         lanes: int | None = None,
+        narrower: Callable[[int], AbstractProblem] | None = None,
     ):
         self.problem, self.home, self._tell, self._lanes = problem, home, tell, lanes
+        self._narrower, self._small = narrower, dict[int, Judge]()
         self.spent: dict[str, float] = {}
         home.remember(about(problem))
 
     def judge(self, contestant: Contestant, seeds: int) -> Result:
         """The result of a contestant on fresh seeds, made if it is not there."""
         if isinstance(contestant, Baseline) and math.isnan(contestant.value):
-            contestant = Baseline(contestant.method, self.tuned(contestant.method))
+            value = self.at(contestant.narrower).tuned(contestant.method)
+            contestant = dataclasses.replace(contestant, value=value)
         fresh = tuple(range(FIRST_SEED, FIRST_SEED + seeds))
         code = "" if isinstance(contestant, Baseline) else code_mark(STEERING)
         mark = mark_of({"identity": contestant.identity(), "code": code, "seeds": list(fresh)})
@@ -90,6 +93,18 @@ class Judge:
         self.home.add(result)
         return result
 
+    def at(self, narrower: int) -> "Judge":
+        """The judge of the same task with a network so many times narrower, its parts in a folder of their own."""
+        if narrower == 1:
+            return self
+        if self._narrower is None:
+            raise BenchError(f"task {self.problem.task!r} has no narrower network here. Fix: leave out --narrow")
+        if narrower not in self._small:
+            home = ArenaHome(self.home.path.with_name(f"{self.home.path.name}-narrow-{narrower}"))
+            self._small[narrower] = Judge(self._narrower(narrower), home, tell=self._tell, lanes=self._lanes)
+            self._small[narrower].spent = self.spent
+        return self._small[narrower]
+
     def sweep(self, sweep: Sweep) -> RunSet:
         """The runs of a sweep, made where they are missing."""
         trials = {f"sweep/{trial.name}": trial for trial in sweep.trials(self.problem)}
@@ -107,21 +122,26 @@ class Judge:
             self.home.runs.add_many(outcome.run for outcome in outcomes)
         return self.home.runs.read(list(trials))
 
+    def place_of(self, variant: Variant) -> Path:
+        """Where the forecaster of a variant lies or will lie. The same sweep, settings and code: the same file."""
+        inputs = {
+            "runs": [trial.name for trial in variant.sweep.trials(self.problem)],
+            "sweep": variant.sweep.identity(),
+            "fit": {key: plain(value) for key, value in self._fit_settings(variant).items()},
+            "seed": variant.fit_seed,
+            "code": code_mark(FITTING),
+        }
+        return self.home.folder("fits") / f"{mark_of(inputs)}.lodestar"
+
     def fit(self, variant: Variant) -> Path:
-        """The forecaster of a variant, fitted if it is not there. The same sweep and settings: the same file."""
+        """The forecaster of a variant, fitted if it is not there; a fit that was stopped goes on."""
         from lodestar.latent import fit
 
-        settings = {**_default_fit(self.problem.scale), **dict(variant.fit)}
-        names = [trial.name for trial in variant.sweep.trials(self.problem)]
-        inputs = {"runs": names, "fit": {key: plain(value) for key, value in settings.items()}}
-        mark = mark_of(
-            {**inputs, "sweep": variant.sweep.identity(), "seed": variant.fit_seed, "code": code_mark(FITTING)}
-        )
-        path = self.home.folder("fits") / f"{mark}.lodestar"
+        path = self.place_of(variant)
         if path.is_file():
             return path
         runs = self.sweep(variant.sweep)
-        began, parts = time.perf_counter(), self.home.folder("fits", f"{mark}.parts")
+        began, parts = time.perf_counter(), path.with_suffix(".parts")
         what = f"fit to {len(runs)} runs"
         self._tell(what, 0, 1)
         forecaster = fit(
@@ -129,7 +149,7 @@ class Judge:
             seed=variant.fit_seed,
             checkpoint=parts,
             on_progress=lambda report: self._tell(what, report.update, report.updates),
-            **settings,
+            **self._fit_settings(variant),
         )
         forecaster.save(path)
         shutil.rmtree(parts, ignore_errors=True)
@@ -170,14 +190,15 @@ class Judge:
         return play, {}
 
     def _variant(self, variant: Variant, mark: str) -> tuple[Play, dict[str, float]]:
-        forecaster = load(self.fit(variant))
+        forecaster = load(self.at(variant.sweep.narrower).fit(variant))
         logs = self.home.folder("decisions", mark)
 
         def play(seeds: Sequence[int], names: Sequence[str]) -> list[Outcome]:
             controllers = [self._steered(variant, forecaster, seed, logs) for seed in seeds]
             return self._play(variant.name, controllers, seeds, names)
 
-        return play, {"held_out_error": float(np.mean(forecaster.facts["best_error"]))}
+        errors = forecaster.facts.get("best_error")  # of the fit, on runs it did not learn from
+        return play, {} if errors is None else {"held_out_error": float(np.mean(errors))}
 
     def _steered(self, variant: Variant, forecaster: Forecaster, seed: int, logs: Path) -> AbstractController:
         log = logs / f"{seed}.jsonl"
@@ -218,6 +239,12 @@ class Judge:
         self._spend(what.partition(" ")[0] if of else "final runs", began)
         return found
 
+    def _fit_settings(self, variant: Variant) -> dict[str, Any]:
+        """As the bench's own method fits at this scale, with the variant's changes."""
+        default = methods.method("lodestar")
+        usual = default.fits[self.problem.scale] if isinstance(default, SteeredMethod) else {}
+        return {**usual, **dict(variant.fit)}
+
     def _method(self, name: str) -> AbstractMethod:
         method = methods.method(name)
         if method.learns != "nothing":
@@ -243,16 +270,13 @@ def about(problem: AbstractProblem) -> dict[str, Any]:
     return {**told, "direction": str(problem.direction), "fixed": fixed}
 
 
-def _default_fit(scale: str) -> dict[str, Any]:
-    """As the bench's own method fits."""
-    default = methods.method("lodestar")
-    return dict(default.fits[scale]) if isinstance(default, SteeredMethod) else {}
-
-
 def _mean_facts(outcomes: Sequence[Outcome]) -> dict[str, float]:
     """Means of the numbers that controllers kept (decisions, replanned and so on)."""
     keys = {
-        key for outcome in outcomes for key in outcome.run.facts.extra if key.startswith(("decisions", "replanned"))
+        key
+        for outcome in outcomes
+        for key in outcome.run.facts.extra
+        if key.startswith(("decisions", "replanned", "held"))
     }
     return {
         key: float(np.mean([float(outcome.run.facts.extra.get(key, 0)) for outcome in outcomes]))

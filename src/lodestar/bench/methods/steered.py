@@ -30,6 +30,7 @@ class Steered(AbstractController):
     def __init__(self, scheduler: Scheduler):
         self.scheduler = scheduler
         self.every = max(1, round(scheduler.settings.window * scheduler.total_steps))
+        self._last_metric: float | None = None
 
     def rates(self, first: int, count: int) -> NDArray[np.float64]:
         """The scheduler's rate now, and its plan for the rest of the stretch: to look ahead decides nothing."""
@@ -45,13 +46,22 @@ class Steered(AbstractController):
         for place, loss in enumerate(losses):
             self.scheduler.observe(first + place, loss=float(loss))
         if metric is not None:
+            self._last_metric = metric
             self.scheduler.observe(first + len(losses) - 1, metric=metric)
 
     def facts(self) -> Mapping[str, Scalar]:
-        """How many decisions there were, and how they ended."""
+        """How many decisions there were, how they ended, and whether the forecast made at 25 % held."""
         ends = Counter(decision.outcome.name.lower() for decision in self.scheduler.decisions)
         counts = {f"decisions_{name}": count for name, count in sorted(ends.items())}
-        return {"decisions": sum(ends.values()), "replanned": ends[Outcome.REPLANNED.name.lower()], **counts}
+        told = {"decisions": sum(ends.values()), "replanned": ends[Outcome.REPLANNED.name.lower()], **counts}
+        return {**told, **self._held()}
+
+    def _held(self) -> dict[str, Scalar]:
+        """1 if the last metric lies within the band of the first forecast at or after a quarter of the run, else 0."""
+        early = (one for one in self.scheduler.decisions if one.step >= self.scheduler.total_steps // 4 and one.band)
+        if self._last_metric is None or (first := next(early, None)) is None or first.band is None:
+            return {}
+        return {"held_25": int(first.band[0] <= self._last_metric <= first.band[1])}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from lodestar._errors import BenchError
 from lodestar.bench.problem import SCALES, AbstractProblem
+from lodestar.bench.tasks.classification import Classification
 from lodestar.bench.tasks.task import Task
 
 FILES = {  # the name of a task: its file in this folder
@@ -64,6 +65,16 @@ def problem(name: str, scale: str) -> AbstractProblem:
     if scale not in SCALES:
         raise ValueError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
     return task(name).build(scale)
+
+
+@functools.lru_cache(maxsize=16)
+def narrower(name: str, scale: str, times: int) -> AbstractProblem:
+    """The same task with a network so many times narrower."""
+    known, whole = task(name), problem(name, scale)
+    if known.narrow is None or not isinstance(whole, Classification):
+        able = [one for one in FILES if task(one).narrow is not None]
+        raise BenchError(f"task {known.name!r} has no narrower network. Fix: take {', '.join(able)}")
+    return whole.with_model(known.narrow(scale, times))
 
 
 def _from_file(name: str) -> Task:

@@ -28,10 +28,11 @@ SIZES = {
 _standardised = standardised(CIFAR10)
 
 
-def model(scale: str) -> Model:
+def model(scale: str, narrower: int = 1) -> Model:
     """Pixels, two hidden layers, ten classes."""
     size = SIZES[scale]
-    return mlp((3 * size.image**2, size.width, size.width, 10))
+    width = size.width // narrower
+    return mlp((3 * size.image**2, width, width, 10))
 
 
 def flat(images: jax.Array, key: jax.Array | None) -> jax.Array:
@@ -57,4 +58,6 @@ def problem(scale: str) -> Classification:
     )
 
 
-TASK = Task("cifar10-mlp", "a dense network on CIFAR-10 at 16x16, few updates", problem, model, (cifar.SOURCES[10],))
+TASK = Task(
+    "cifar10-mlp", "a dense network on CIFAR-10 at 16x16, few updates", problem, model, (cifar.SOURCES[10],), model
+)

@@ -5,6 +5,7 @@ metric, or bits (cross-entropy in base 2), the smaller the better. Labels may be
 (text). Where the data come from is not known here.
 """
 
+import copy
 import math
 from collections.abc import Callable
 from typing import Literal
@@ -59,6 +60,12 @@ class Classification(AbstractProblem):
         self._watched = np.arange(min(WATCHED, len(splits.validation)))
         self._judge = jax.jit(self._sums)
         self._outputs = jax.jit(self._probabilities)
+
+    def with_model(self, model: Model) -> "Classification":
+        """The same problem for another network."""
+        other = copy.copy(self)
+        other.model, other._judge, other._outputs = model, jax.jit(other._sums), jax.jit(other._probabilities)
+        return other
 
     def begin(self, seed: int) -> tuple[Params, ModelState]:
         """Fresh weights of this seed."""

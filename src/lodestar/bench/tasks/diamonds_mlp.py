@@ -26,9 +26,9 @@ SIZES = {
 }
 
 
-def model(scale: str) -> Model:
+def model(scale: str, narrower: int = 1) -> Model:
     """Three hidden layers, eight grades."""
-    width = SIZES[scale].width
+    width = SIZES[scale].width // narrower
     return mlp((FEATURES, width, width, width, len(diamonds.CLARITIES)))
 
 
@@ -71,4 +71,6 @@ def problem(scale: str) -> Classification:
     )
 
 
-TASK = Task("diamonds-mlp", "how clear is a diamond? A dense network on a table", problem, model, (diamonds.SOURCE,))
+TASK = Task(
+    "diamonds-mlp", "how clear is a diamond? A dense network on a table", problem, model, (diamonds.SOURCE,), model
+)

@@ -23,9 +23,9 @@ SIZES = {
 }
 
 
-def model(scale: str) -> Model:
+def model(scale: str, narrower: int = 1) -> Model:
     """64 pixels, three hidden layers (smoke: two), 10 digits."""
-    hidden = [SIZES[scale].width] * (2 if scale == "smoke" else 3)
+    hidden = [SIZES[scale].width // narrower] * (2 if scale == "smoke" else 3)
     return mlp((64, *hidden, 10))
 
 
@@ -51,4 +51,4 @@ def problem(scale: str) -> Classification:
     )
 
 
-TASK = Task("digits-mlp", "a dense network on scikit-learn's handwritten digits", problem, model)
+TASK = Task("digits-mlp", "a dense network on scikit-learn's handwritten digits", problem, model, (), model)

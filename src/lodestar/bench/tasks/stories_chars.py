@@ -27,9 +27,9 @@ SIZES = {
 }
 
 
-def model(scale: str) -> Model:
+def model(scale: str, narrower: int = 1) -> Model:
     """A vector for each character, two hidden layers."""
-    width = SIZES[scale].width
+    width = SIZES[scale].width // narrower
     return window(signs=SIGNS, length=LENGTH, embedding=EMBEDDING[scale], hidden=(width, width))
 
 
@@ -89,4 +89,6 @@ def _codes(text: str) -> NDArray[np.uint32]:
     return np.frombuffer(text.encode("utf-32-le"), np.uint32)
 
 
-TASK = Task("stories-chars", "a dense network guesses the next character of TinyStories", problem, model, (PART,))
+TASK = Task(
+    "stories-chars", "a dense network guesses the next character of TinyStories", problem, model, (PART,), model
+)

@@ -50,6 +50,8 @@ class Task:
     model: Callable[[str], Model] | None = None
     sources: tuple[Source, ...] = ()
     """What it needs to have on the disk; any part may come from `LODESTAR_DATA` or a download."""
+    narrow: Callable[[str, int], Model] | None = None
+    """The model at a scale, so many times narrower, where a task has such: for sweeps smaller than the job."""
 
     def missing(self) -> tuple[Source, ...]:
         """The data that are not on this machine."""
