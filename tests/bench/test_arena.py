@@ -5,7 +5,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lodestar._errors import BenchError
@@ -142,6 +142,7 @@ def test_an_unknown_study_lists_what_there_is():
 # results, standings, folder
 
 
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.floats(0, 1) | st.just(math.nan), min_size=1, max_size=5))
 def test_a_result_is_read_back_from_its_line(tests):
     one = result(tests=tests, seeds=tuple(range(len(tests))))

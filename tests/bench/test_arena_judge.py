@@ -8,7 +8,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from lodestar._errors import BenchError
+from lodestar._errors import BenchError, FitError
 from lodestar.bench.arena import judge as judging
 from lodestar.bench.arena.contestant import Baseline, Sweep, Variant
 from lodestar.bench.arena.home import ArenaHome
@@ -18,6 +18,7 @@ from lodestar.bench.tasks import problem
 from lodestar.bench.train import train
 from lodestar.cli import app
 from lodestar.scheduler import read_log
+from lodestar.testing.forecasters import random_forecaster
 
 WORDS = ("bench", "arena", "--task", "digits-mlp", "--scale", "smoke", "--out", "out")
 SWEEP = Sweep(runs=6)
@@ -29,9 +30,14 @@ def digits():
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory):
-    """The folder and the table of one command, in a process of its own: it keeps compiled programs."""
+def played(tmp_path_factory, digits):
+    """The folder and the table of one command, in a process of its own: it keeps compiled programs.
+
+    A forecaster is there already: a fit is most of what an arena costs, and is tested elsewhere.
+    """
     folder = tmp_path_factory.mktemp("arena")
+    judge = Judge(digits, ArenaHome.of(folder / "out", "digits-mlp", "smoke"))
+    random_forecaster(seed=1, points=40).save(judge.place_of(Variant(sweep=SWEEP)))
     size = ("--runs", "6", "--seeds", "6", "--jobs", "1", "--baseline", "cosine=0.03", "--json")  # one program for all
     words = [sys.executable, "-m", "lodestar.cli", *WORDS, *size]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, env={**os.environ, "JAX_PLATFORMS": "cpu"})
@@ -49,7 +55,7 @@ def test_the_command_judges_the_preset_its_open_loop_and_a_baseline(played):
     assert set(rows) == {"default", "default open loop", "cosine 0.03"}
     assert rows["cosine 0.03"]["best_baseline"] and not rows["default"]["best_baseline"]
     assert rows["default"]["paired"]["count"] == 6 and 0.2 < rows["default"]["finals"]["mean"] <= 1
-    assert {"sweep", "fit", "final runs"} <= set(played[1]["spent"])
+    assert set(played[1]["spent"]) == {"final runs"}
 
 
 def test_a_baselines_figures_are_the_benchs_own(played, digits, home):
@@ -79,6 +85,26 @@ def test_another_variant_shares_sweep_and_fit_and_other_seeds_are_judged_anew(pl
     judge.judge(Variant(preset="paper", sweep=SWEEP), 2)
     assert set(judge.spent) == {"final runs"} and sorted((home.path / "fits").iterdir()) == fits
     assert judge.judge(Baseline("cosine", 0.03), 2).seeds == (1000, 1001)
+
+
+def test_a_fit_gets_the_runs_of_its_sweep(digits, tmp_path):
+    """Two are too few to fit, which is all that fitting says here."""
+    judge = Judge(digits, ArenaHome(tmp_path / "arena"), lanes=1)
+    with pytest.raises(FitError, match="at least 4 usable runs, got 2"):
+        judge.fit(Variant(sweep=Sweep(runs=2), fit=(("members", 1),)))
+    assert len(judge.home.runs.list()) == 2
+
+
+def test_a_fit_is_known_by_what_goes_into_it(digits, tmp_path):
+    judge = Judge(digits, ArenaHome(tmp_path / "arena"))
+    others = [
+        Variant(sweep=Sweep(runs=7)),
+        Variant(sweep=Sweep(runs=6, seed=1)),
+        Variant(sweep=SWEEP, fit_seed=1),
+        Variant(sweep=SWEEP, fit=(("members", 3),)),
+    ]
+    places = {judge.place_of(one) for one in (Variant(sweep=SWEEP), *others)}
+    assert len(places) == 5 and judge.place_of(Variant("paper", sweep=SWEEP, open_loop=True)) in places
 
 
 def test_show_lists_everything_that_was_judged(played, monkeypatch):
