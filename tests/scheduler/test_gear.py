@@ -57,7 +57,7 @@ def job(forecaster, speed, shift, **settings):
     for step in range(1, STEPS + 1):
         rates.append(one.lr_at(step))
         loss, metric = outcome(
-            [*rates, *np.zeros(STEPS - step)], speed, shift, np.random.default_rng(rng.integers(1e9))
+            [*rates, *np.zeros(STEPS - step)], speed, shift, np.random.default_rng(rng.integers(10**9))
         )
         one.observe(step, loss=loss[step - 1], metric=metric[step - 1] if step % 4 == 0 else None)
     return one
