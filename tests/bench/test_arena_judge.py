@@ -112,7 +112,7 @@ def test_show_lists_everything_that_was_judged(played, monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", os.environ.get("XLA_FLAGS", ""))
     monkeypatch.setenv("COLUMNS", "160")
     shown = CliRunner().invoke(app, [*WORDS, "--show"])
-    assert shown.exit_code == 0 and "default open loop" in shown.stdout and "best baseline" in shown.stdout
+    assert shown.exit_code == 0 and "default open loop" in shown.stdout and "the best" in shown.stdout
     listed = json.loads(CliRunner().invoke(app, [*WORDS, "--show", "--json"]).stdout)
     assert listed["tables"][0]
 

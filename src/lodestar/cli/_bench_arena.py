@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from lodestar.bench.arena.result import Result
 
 BASELINES = ("cosine", "onecycle", "linear", "wsd")
+WIDE = 100  # columns from which on a list tells when and with which code
 ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 
 
@@ -204,11 +205,12 @@ def _table(made, about, *, dated: bool = False) -> None:
 
     name, times = about["metric_name"], factor(about["metric_name"])
     count = made.rows[0].finals.count
+    dated = dated and _screen.out().width >= WIDE
     heads = [
         "contestant",
         f">test {name}",
         ">worst",
-        ">to best baseline",
+        ">to best",
         ">p",
         ">div.",
         ">s",
@@ -218,7 +220,7 @@ def _table(made, about, *, dated: bool = False) -> None:
     for row in made.rows:
         gap, one = row.paired, row.result
         reach = times * (gap.upper - gap.mean)
-        told = "best baseline" if one is made.best else "-"
+        told = "the best" if one is made.best else "-"
         if math.isfinite(gap.mean):
             told = f"{times * gap.mean:+.3g}" + (f" ± {reach:.2g}" if math.isfinite(reach) else "")
         end = [one.when[:16], one.code] if dated else []
@@ -226,9 +228,10 @@ def _table(made, about, *, dated: bool = False) -> None:
         lines.add_row(
             _screen.safe(one.name, "bold" if one.ours else ""), *figures, str(row.diverged), f"{one.seconds:.0f}", *end
         )
+    lines.columns[1].no_wrap = lines.columns[3].no_wrap = True
     _screen.out().print(lines)
     legend = (
-        "To best baseline: paired difference over seeds, better is +, with its 95 % interval; p: Welch; s: its runs."
+        "To best: paired difference to the best baseline, better is +, with its 95 % interval; p: Welch; s: its runs."
     )
     _screen.out().print(_screen.safe(legend, "dim"))
 
