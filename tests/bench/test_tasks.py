@@ -55,6 +55,7 @@ PUBLISHED = {
 }
 
 LONG_ENOUGH = (
+    "cifar100-resnet18",
     "fmnist-cnn",
     "fmnist-resnet18",
     "imagenet-resnet34",

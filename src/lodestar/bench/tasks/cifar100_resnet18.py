@@ -23,7 +23,7 @@ RATES = {
 SIZES = {
     "paper": Sizes(width=64, batch=256, epochs=60, looks=10, image=32, validation=5000),
     "cpu": Sizes(width=8, batch=32, epochs=1.5, looks=14, image=16, train=22400, validation=1000, test=3000),
-    "smoke": Sizes(width=4, batch=32, epochs=1, looks=5, image=16, train=160, validation=100, test=100),
+    "smoke": Sizes(width=4, batch=16, epochs=2, looks=10, image=16, train=320, validation=100, test=100),
 }
 
 
