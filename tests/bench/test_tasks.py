@@ -266,9 +266,10 @@ def test_a_problem_is_built_once():
     assert problem("digits-mlp", "smoke") is problem("digits-mlp", "smoke")
 
 
-def test_an_unknown_task_lists_what_there_is():
-    with pytest.raises(BenchError, match=r"no task 'mnist'.*fmnist-cnn.*my_file\.py:MyTask"):
-        problem("mnist", "cpu")
+@pytest.mark.parametrize(("name", "hint"), [("mnist", "did you mean 'fmnist-cnn'"), ("protein", r"my_file\.py:MyTask")])
+def test_an_unknown_task_lists_what_there_is(name, hint):
+    with pytest.raises(BenchError, match=rf"no task '{name}'.*digits-mlp.*{hint}"):
+        problem(name, "cpu")
 
 
 def test_an_unknown_scale_lists_what_there_is():
