@@ -42,9 +42,7 @@ def problem(scale: str) -> Classification:
         recipe=Recipe("adamw", rates=RATES[scale], weight_decay=1e-2),
         model=model(scale),
         splits=small_splits(*cifar.cifar(100), size, "cifar100"),
-        batch_size=size.batch,
-        epochs=size.epochs,
-        looks_per_epoch=size.looks,
+        **size.lengths,
         convolutional=scale == "paper",
         prepare=cropped_and_flipped(CIFAR100, pad=size.image // 8),
     )

@@ -63,9 +63,7 @@ def problem(scale: str) -> Classification:
         recipe=Recipe("adamw", rates=RATES, weight_decay=1e-2),
         model=model(scale),
         splits=splits(scale),
-        batch_size=size.batch,
-        epochs=size.epochs,
-        looks_per_epoch=size.looks,
+        **size.lengths,
         convolutional=False,
         judged_at_once=1000,
     )
