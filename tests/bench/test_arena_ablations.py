@@ -17,7 +17,7 @@ from lodestar.bench.paper.ablations import judged
 from lodestar.bench.paper.canvas import picture_bytes
 from lodestar.bench.paper.context import Context
 from lodestar.bench.paper.item import Made
-from lodestar.bench.paper.keep import keep, kept
+from lodestar.bench.paper.keep import fingerprint, keep, kept
 from lodestar.report.html import Section, Text, page
 
 SEEDS = tuple(range(1000, 1006))
@@ -110,3 +110,11 @@ def test_without_a_study_it_says_what_to_run(tmp_path):
 def test_a_setting_that_has_changed_since_is_not_shown(context):
     old = dataclasses.replace(Variant(), changes=(("tolerance", 3.0),))
     assert judged("parts", "default", [result(one, 0.5) for one in study("horizon", old)]) == []
+
+
+def test_it_is_made_anew_when_the_arena_has_judged_more(context):
+    before = fingerprint(paper.item("ablations"), context)
+    assert fingerprint(paper.item("ablations"), context) == before
+    home = ArenaHome(context.home.path / FOLDER)
+    home.add(result(Variant(changes=(("tolerance", 3.0),)), 0.5))
+    assert fingerprint(paper.item("ablations"), context) != before

@@ -117,5 +117,6 @@ def test_a_home_without_runs_is_reported_as_partial(tmp_path):
     home.remember(Facts("toy", "a made-up task", "smoke", "accuracy", Direction.MAX, {}, PLAN))
     found, files = write_report(home, tmp_path / "report")
     assert not found.complete
-    assert {path.name for path in files} == {"README.md", "finals.csv", "tuning.csv", "table.csv", "rates.csv"}
+    data = {"finals.csv", "tuning.csv", "table.csv", "rates.csv", "records.csv", "about.json"}
+    assert {path.name for path in files} == {"README.md", *data}
     assert story(home).plan == PLAN

@@ -110,3 +110,8 @@ def test_a_killed_table_goes_on_where_it_was(run, tmp_path):
     text = (tmp_path / "results" / HOME / "README.md").read_text()
     assert "16 runs" in text and "bench table1 --task digits-mlp" in text
     assert (tmp_path / "results" / HOME / "distribution.png").stat().st_size > 1000
+
+    result = run("table1", *SIZE, "--published", "results", "--out", "c", "--dry-run")
+    assert "0 runs and 0 learnings to make" in said(result)
+    result = run("table1", *SIZE, "--published", "b", "--out", "d", "--dry-run")
+    assert result.exit_code == 1 and "no published results of digits-mlp-smoke in b" in said(result)

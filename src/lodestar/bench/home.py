@@ -8,6 +8,7 @@
       failures.jsonl    trials that failed, and why
       lock              held while a command works here
       diary/            when the bench worked, on which machine, by which command
+      published/        results of a report that were taken over (--published)
 
 Comes in: a folder. Goes out: a plan and results, without JAX, without curves. Everything is written whole; a kill at
 any moment leaves a folder that opens. Runs nothing.
@@ -22,6 +23,7 @@ from typing import Any
 
 from lodestar import _disk
 from lodestar._errors import BenchError, StoreError
+from lodestar.bench import published
 from lodestar.bench.diary import Diary
 from lodestar.bench.entrant import Entrant
 from lodestar.bench.plan import Plan
@@ -66,6 +68,16 @@ class Home:
                 "table1, or run that first"
             )
         return found
+
+    @property
+    def published(self) -> Path:
+        """Where results of a report lie that were taken over."""
+        return self.path / "published"
+
+    def take_over(self, folder: Path, facts: Facts) -> None:
+        """Count the results of a report as made: of `folder`, or of the folder in it that is called like this one."""
+        place = published.find(folder, self.path.name)
+        published.take_over(place, self.published, task=facts.task, scale=facts.scale, fixed=facts.fixed)
 
     def knowledge(self, learning: str) -> Path:
         """The file that a learning leaves; its name is that of the trial: learn/METHOD/SETTING/SEED."""
@@ -116,6 +128,8 @@ class Home:
         lost = [name for name in records if name.startswith("learn/") and not self.knowledge(name).is_file()]
         for name in lost:  # the entry without the file is worth nothing: it is learned again
             del records[name]
+        seeds = range(facts.plan.first_seed, facts.plan.first_seed + facts.plan.seeds)
+        records = published.usable(published.read_records(self.published), records, seeds) | records
         failures = {name: why for name, why in self._failures() if name not in records}
         return Results(facts.direction, facts.metric_name, records, failures)
 

@@ -119,6 +119,10 @@ def table_command(
             help="What Lodestar learns from: the four shapes' tuning runs, or as many quasi-random ones.",
         ),
     ] = "shapes",
+    published: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Results that lodestar bench report wrote: what they hold is not made."),
+    ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Runs at once. Default: one for each core.")] = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run again what failed before.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how many runs it would take, and stop.")] = False,
@@ -135,6 +139,7 @@ def table_command(
       lodestar bench table1 --task digits-mlp --scale smoke --seeds 5 --out try
       lodestar bench table1 --task fmnist-cnn --task cifar100-resnet18 --scale cpu --out bench-out
       lodestar bench table1 --task digits-mlp --methods cosine,lodestar,mine.py:MyMethod --out bench-out
+      lodestar bench table1 --task fmnist-cnn --published bench/results --out bench-out    (only what is not there)
     """
     from lodestar._extras import need
 
@@ -153,6 +158,8 @@ def table_command(
             )
         except ValueError as error:
             raise typer.BadParameter(str(error)) from None
+        if published is not None:
+            benches[-1].home.take_over(published, benches[-1].facts)
     if dry_run:
         _show_sizes(benches)
         return

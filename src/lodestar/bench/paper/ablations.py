@@ -52,6 +52,10 @@ class Ablations(AbstractItem):
     title = "5. Ablations: samples and noise, horizon, the sweep, and each part switched off"
     needs = "what lodestar bench arena --ablate ... judged"
 
+    def inputs(self, context: Context) -> Iterator[str]:
+        """What the arena judged so far."""
+        return (one.mark for one in ArenaHome(context.home.path / FOLDER).results())
+
     def make(self, context: Context) -> Findings:
         """Rows, results, curves."""
         home = ArenaHome(context.home.path / FOLDER)

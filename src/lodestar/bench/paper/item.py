@@ -8,7 +8,7 @@ Knows nothing of files, folders and commands: see `produce`.
 
 import abc
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lodestar.bench.paper.sheet import Sheet
@@ -76,6 +76,11 @@ class AbstractItem(abc.ABC):
     needs: str
     """What it is made from, in words, for the list of items."""
     version: int = 1
+
+    def inputs(self, context: "Context") -> Iterable[object]:
+        """What it is made from besides the home's runs: where that has changed, it is made anew."""
+        del context
+        return ()
 
     @abc.abstractmethod
     def make(self, context: "Context") -> Findings:

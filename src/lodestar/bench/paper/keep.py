@@ -26,9 +26,12 @@ FILE = "made.json"
 
 
 def fingerprint(item: AbstractItem, context: Context) -> str:
-    """What the item would be made from: its own version, the task, every run of the home, the wishes of the command."""
+    """What the item would be made from: its own version, the task, every run of the home, the wishes of the command,
+    and whatever else the item names.
+    """
     records = sorted(repr(record) for record in context.results.records.values())
-    parts = [item.name, item.version, repr(context.facts.fixed), context.seed, context.seeds, *records]
+    others = sorted(map(str, item.inputs(context)))
+    parts = [item.name, item.version, repr(context.facts.fixed), context.seed, context.seeds, *records, *others]
     return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:16]
 
 

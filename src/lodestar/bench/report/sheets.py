@@ -1,13 +1,14 @@
-"""The report's data as CSV: every final run, every tuning run, the table, the rates that are drawn.
+"""The report's data as CSV: every final run, every tuning run, the table, the rates that are drawn, every record.
 
 Comes in: a `Story`. Goes out: the bytes of each file by name. Full precision, a line for each run, so that anyone can
-compute the table anew.
+compute the table anew, or add a method of their own to it (`--published`).
 """
 
 import csv
 import io
 from collections.abc import Iterable, Sequence
 
+from lodestar.bench import published
 from lodestar.bench.plan import records_of
 from lodestar.bench.report.story import Story
 from lodestar.bench.results import Record
@@ -41,7 +42,13 @@ def sheets(story: Story) -> dict[str, bytes]:
         "tuning.csv": _file(RUN, tuning),
         "table.csv": _file(TABLE, map(_row, story.table.rows)),
         "rates.csv": _file(("method", "seed", "step", "lr"), rates),
+        **published.files(_about(story), results.records.values()),
     }
+
+
+def _about(story: Story) -> published.About:
+    facts = story.facts
+    return published.About(facts.task, facts.scale, facts.fixed, (*story.elsewhere, *story.diary))
 
 
 def _run(record: Record, counted: float) -> tuple[object, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from lodestar.bench import published
 from lodestar.bench.diary import Entry, entries
 from lodestar.bench.home import Facts, Home
 from lodestar.bench.plan import Plan, records_of
@@ -42,6 +43,10 @@ class Story:
     finals: dict[str, list[Record]]
     rates: tuple[Rates, ...]
     diary: tuple[Entry, ...]
+    elsewhere: tuple[Entry, ...] = ()
+    """The diary of published results that were taken over."""
+    taken_over: frozenset[str] = frozenset()
+    """The records that came with them."""
 
     @property
     def runs_made(self) -> int:
@@ -61,7 +66,20 @@ def story(home: Home) -> Story:
     found = table(plan, results)
     finals = {entrant.name: records_of(plan.finals(entrant, results), results) for entrant in plan.entrants}
     shown = [name for name in (_ours(found), _best_plain(found)) if name]
-    return Story(facts, plan, results, found, finals, _rates(home, finals, shown), tuple(entries(home.path / "diary")))
+    here = {one.name for store in (home.runs, home.learnings) if store.exists() for one in store.list()}
+    steps = int(facts.fixed.get("total_steps", 0))
+    others = published.read_about(home.published).diary if home.published.is_dir() else ()
+    return Story(
+        facts,
+        plan,
+        results,
+        found,
+        finals,
+        _rates(home, finals, shown, here, steps),
+        tuple(entries(home.path / "diary")),
+        others,
+        frozenset(results.records) - here,
+    )
 
 
 def _ours(found: Table) -> str | None:
@@ -73,15 +91,21 @@ def _best_plain(found: Table) -> str | None:
     return next((row.entrant.name for row in found.rows if row.entrant.name in SHAPES and row.finals.count), None)
 
 
-def _rates(home: Home, finals: dict[str, list[Record]], shown: Sequence[str]) -> tuple[Rates, ...]:
+def _rates(
+    home: Home, finals: dict[str, list[Record]], shown: Sequence[str], here: set[str], steps: int
+) -> tuple[Rates, ...]:
+    """Of runs made here as they were logged; of a plain shape's published runs, which have no curves, as it is drawn."""
     wanted = {
         record.name: record
         for method in shown
         for record in sorted(finals[method], key=lambda record: record.seed)[:SHOWN_SEEDS]
     }
-    if not wanted:
-        return ()
-    return tuple(
-        Rates(wanted[run.name].method, wanted[run.name].seed, run.lr.steps, run.lr.values)
-        for run in home.runs.read(wanted)
-    )
+    logged = {run.name: run.lr for run in home.runs.read(wanted.keys() & here)} if wanted.keys() & here else {}
+    found = []
+    for name, record in wanted.items():
+        if name in logged:
+            found.append(Rates(record.method, record.seed, logged[name].steps, logged[name].values))
+        elif record.method in SHAPES:
+            drawn = SHAPES[record.method](float(record.setting), steps).rates
+            found.append(Rates(record.method, record.seed, np.arange(1, steps + 1), drawn))
+    return tuple(found)

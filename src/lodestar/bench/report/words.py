@@ -130,9 +130,23 @@ def made(story: Story) -> str:
     ]
     for command in dict.fromkeys(entry.command for entry in story.diary):
         lines.append(f"- `{command}`")
+    lines += _taken_over(story)
     for text in dict.fromkeys(", ".join(f"{k} {v}" for k, v in entry.machine.items()) for entry in story.diary):
         lines.append(f"- {text}")
     return "\n".join(lines)
+
+
+def _taken_over(story: Story) -> list[str]:
+    """Which part was not made by these commands."""
+    if not story.taken_over:
+        return []
+    lines = [
+        f"- {len(story.taken_over)} of the runs and learnings were taken over from published results; their seconds "
+        "hold compiling. They were made by:"
+    ]
+    for entry in story.elsewhere:
+        lines.append(f"  - `{entry.command}` ({entry.began[:10]}, {entry.machine.get('processor')})")
+    return lines
 
 
 def result(story: Story, row: Row) -> str:
