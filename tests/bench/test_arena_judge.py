@@ -52,14 +52,25 @@ def home(played) -> ArenaHome:
 
 def test_the_command_judges_the_preset_its_open_loop_and_a_baseline(played):
     rows = {row["result"]["name"]: row for row in played[1]["rows"]}
-    assert set(rows) == {"default", "default open loop", "cosine 0.03"}
-    assert rows["cosine 0.03"]["best_baseline"] and not rows["default"]["best_baseline"]
+    winner = "winner of the sweep, replayed"
+    assert set(rows) == {"default", "default open loop", "cosine 0.03", winner}
+    assert rows["cosine 0.03"]["best_baseline"] != rows[winner]["best_baseline"]
+    assert not rows["default"]["best_baseline"]
     assert rows["default"]["paired"]["count"] == 6 and 0.2 < rows["default"]["finals"]["mean"] <= 1
-    assert set(played[1]["spent"]) == {"final runs"}
+    assert set(played[1]["spent"]) == {"sweep", "final runs"}
+
+
+def test_the_sweeps_winner_is_made_again_with_other_seeds(played, home):
+    sweep = [run for run in home.runs.read([one.name for one in home.runs.list() if one.name.startswith("sweep/")])]
+    best = max(sweep, key=lambda run: float(run.facts.extra["best_metric"]))
+    one = next(one for one in home.results() if one.name == "winner of the sweep, replayed")
+    [again] = home.runs.read([f"final/{one.mark}/1000"])
+    assert again.facts.seed != best.facts.seed and list(again.lr.values) == list(best.lr.values)
+    assert one.facts["peak_lr"] == pytest.approx(best.peak_lr) and not one.ours and one.code == ""
 
 
 def test_a_baselines_figures_are_the_benchs_own(played, digits, home):
-    found = next(one for one in home.results() if not one.ours)
+    found = next(one for one in home.results() if one.name == "cosine 0.03")
     assert found.tests[2] == train(digits, method("cosine"), 0.03, seed=found.seeds[2]).test.metric
 
 

@@ -6,7 +6,7 @@ import jax
 import pytest
 
 from lodestar._errors import BenchError
-from lodestar.bench.arena.contestant import Baseline, Sweep, Variant
+from lodestar.bench.arena.contestant import Baseline, Replay, Sweep, Variant
 from lodestar.bench.arena.home import ArenaHome
 from lodestar.bench.arena.judge import Judge
 from lodestar.bench.methods import method
@@ -49,6 +49,12 @@ def test_a_forecaster_of_the_narrow_network_steers_the_full_one(judge):
     assert found.identity["sweep"]["narrower"] == 4
     assert len(judge.home.runs.list()) == 2 and not judge.at(4).home.runs.exists()
     assert found.facts["held_25"] in (0.0, 0.5, 1.0)
+
+
+def test_the_winner_of_the_narrow_sweep_is_replayed_on_the_full_network(judge):
+    found = judge.judge(Replay(SMALL), 2)
+    assert found.name == "winner of the sweep (narrow), replayed"
+    assert len(judge.at(4).home.runs.list()) == 6 and len(judge.home.runs.list()) == 2
 
 
 def test_a_sweep_of_the_full_network_keeps_its_identity():

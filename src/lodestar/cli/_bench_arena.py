@@ -111,14 +111,16 @@ def _sweep(kind: str, runs: int, seed: int, narrower: int = 1) -> Any:
 
 
 def _contestants(variant, change, ablate, baseline, sweep, fit_seed) -> "list[Contestant]":
-    """Baselines first; each preset with its changes, closed and open loop; or the variants of the studies."""
-    from lodestar.bench.arena.contestant import Variant, read_baseline, read_changes, with_changes
+    """Baselines first, the sweep's winner too; each preset with its changes, closed and open loop; or studies."""
+    from lodestar.bench.arena.contestant import Replay, Variant, read_baseline, read_changes, with_changes
     from lodestar.bench.arena.study import study
 
     given = [read_baseline(word) for word in baseline or BASELINES]
     found: list[Contestant] = list(given)
     if sweep.narrower > 1:  # what tuning on the small network would have told, beside tuning on the full one
         found += [dataclasses.replace(one, narrower=sweep.narrower) for one in given if math.isnan(one.value)]
+    if not ablate:
+        found.append(Replay(sweep))
     for preset in variant or ["default"]:
         start = with_changes(Variant(preset=preset, sweep=sweep, fit_seed=fit_seed), read_changes(change or ()))
         if ablate:

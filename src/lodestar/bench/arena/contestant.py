@@ -1,4 +1,5 @@
-"""Who takes part in the arena: Lodestar in some setting (a `Variant`), or a method that learns nothing (a `Baseline`).
+"""Who takes part in the arena: Lodestar in some setting (a `Variant`), a method that learns nothing (a `Baseline`), or
+the best run of a sweep, simply made again (a `Replay`).
 
 Comes in: names, settings, which sweep to learn from. Goes out: plain data with an `identity`, by which results are kept
 and found again. Nothing is run here. Settings are read off the scheduler's and the fit's own classes, so that a new one
@@ -124,7 +125,23 @@ class Baseline:
         return {"kind": "baseline", "method": self.method, "value": self.value}
 
 
-Contestant = Variant | Baseline
+@dataclasses.dataclass(frozen=True)
+class Replay:
+    """The schedule of the sweep's run with the best validation metric: what a sweep tells without a forecaster."""
+
+    sweep: Sweep = Sweep()
+
+    @property
+    def name(self) -> str:
+        """What it is, and of which network."""
+        return "winner of the sweep" + (" (narrow)" if self.sweep.narrower > 1 else "") + ", replayed"
+
+    def identity(self) -> dict[str, Any]:
+        """What tells it from another."""
+        return {"kind": "replay", "sweep": self.sweep.identity()}
+
+
+Contestant = Variant | Baseline | Replay
 
 
 def with_changes(variant: Variant, changes: Mapping[str, Any]) -> Variant:

@@ -20,7 +20,7 @@ from lodestar._errors import BenchError
 from lodestar.bench import methods
 from lodestar.bench.arena import lockstep
 from lodestar.bench.arena.code_mark import FITTING, STEERING, code_mark
-from lodestar.bench.arena.contestant import Baseline, Contestant, Sweep, Variant, plain
+from lodestar.bench.arena.contestant import Baseline, Contestant, Replay, Sweep, Variant, plain
 from lodestar.bench.arena.home import ArenaHome
 from lodestar.bench.arena.result import Result, figures, mark_of
 from lodestar.bench.choice import choose
@@ -32,7 +32,7 @@ from lodestar.bench.problem import AbstractProblem
 from lodestar.bench.results import Record, Results
 from lodestar.bench.train import Outcome
 from lodestar.forecaster import Forecaster, load
-from lodestar.runs import Direction, RunSet
+from lodestar.runs import Direction, RunSet, Status
 from lodestar.scheduler import Scheduler
 from lodestar.sweep import Schedule
 
@@ -68,12 +68,12 @@ class Judge:
             value = self.at(contestant.narrower).tuned(contestant.method)
             contestant = dataclasses.replace(contestant, value=value)
         fresh = tuple(range(FIRST_SEED, FIRST_SEED + seeds))
-        code = "" if isinstance(contestant, Baseline) else code_mark(STEERING)
+        code = code_mark(STEERING) if isinstance(contestant, Variant) else ""
         mark = mark_of({"identity": contestant.identity(), "code": code, "seeds": list(fresh)})
         there = next((one for one in self.home.results() if one.mark == mark), None)
         if there is not None:
             return dataclasses.replace(there, name=contestant.name)
-        play, kept = self._baseline(contestant) if isinstance(contestant, Baseline) else self._variant(contestant, mark)
+        play, kept = self._contestant(contestant, mark)
         began, names = time.perf_counter(), [f"final/{mark}/{seed}" for seed in fresh]
         outcomes = play(fresh, names)
         if halves := sorted(self._names() & set(names)):  # of a command that was stopped just here
@@ -180,6 +180,29 @@ class Judge:
         if choice is None:
             raise BenchError(f"no tuning run of {name!r} could be read. Fix: delete {self.home.runs.path}")
         return choice.value
+
+    def _contestant(self, contestant: Contestant, mark: str) -> tuple[Play, dict[str, float]]:
+        """How its final runs are made, and what is known of it beforehand."""
+        if isinstance(contestant, Baseline):
+            return self._baseline(contestant)
+        return self._replay(contestant) if isinstance(contestant, Replay) else self._variant(contestant, mark)
+
+    def _replay(self, replay: Replay) -> tuple[Play, dict[str, float]]:
+        small = self.at(replay.sweep.narrower)
+        schedules = {f"sweep/{trial.name}": trial.schedule for trial in replay.sweep.trials(small.problem)}
+        runs = [run for run in small.sweep(replay.sweep) if run.status is Status.FINISHED]
+        if not runs:
+            raise BenchError(f"every run of the sweep ({replay.sweep.words}) diverged. Fix: sweep over lower rates")
+        sign = 1.0 if self.problem.direction is Direction.MAX else -1.0
+        best = max(runs, key=lambda run: sign * float(run.facts.extra["best_metric"]))
+        schedule = schedules[best.name]
+        assert schedule is not None
+
+        def play(seeds: Sequence[int], names: Sequence[str]) -> list[Outcome]:
+            facts = [{"schedule": schedule.name, "method": "replay"} for _ in seeds]
+            return self._play(replay.name, [Scheduled(schedule) for _ in seeds], seeds, names, facts)
+
+        return play, {"peak_lr": float(schedule.rates.max())}
 
     def _baseline(self, baseline: Baseline) -> tuple[Play, dict[str, float]]:
         method = self._method(baseline.method)
