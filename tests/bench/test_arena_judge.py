@@ -61,7 +61,7 @@ def test_the_command_judges_the_preset_its_open_loop_and_a_baseline(played):
 
 
 def test_the_sweeps_winner_is_made_again_with_other_seeds(played, home):
-    sweep = [run for run in home.runs.read([one.name for one in home.runs.list() if one.name.startswith("sweep/")])]
+    sweep = home.runs.read([one.name for one in home.runs.list() if one.name.startswith("sweep/")])
     best = max(sweep, key=lambda run: float(run.facts.extra["best_metric"]))
     one = next(one for one in home.results() if one.name == "winner of the sweep, replayed")
     [again] = home.runs.read([f"final/{one.mark}/1000"])

@@ -94,7 +94,7 @@ def _best_plain(found: Table) -> str | None:
 def _rates(
     home: Home, finals: dict[str, list[Record]], shown: Sequence[str], here: set[str], steps: int
 ) -> tuple[Rates, ...]:
-    """Of runs made here as they were logged; of a plain shape's published runs, which have no curves, as it is drawn."""
+    """Of runs made here as they were logged; of a plain shape's published runs, without curves, as it is drawn."""
     wanted = {
         record.name: record
         for method in shown
