@@ -128,6 +128,10 @@ class Results:
         """The figure the table goes by; the floor for a run that did not come to its end."""
         return record.test if record.complete else self.floor
 
+    def last_test(self, record: Record) -> float:
+        """The same with the last weights, in place of those of the best validation."""
+        return record.last_test if record.complete else self.floor
+
     def best(self, figures: Iterable[float]) -> float:
         """The best of some metrics."""
         return (max if self.direction is Direction.MAX else min)(figures)

@@ -1,12 +1,13 @@
 """Table 1: every method's final results, and how sure one can be that it beats the best other method.
 
 Comes in: a plan and its results. Goes out: a `Row` for each method, best first, as plain data. The other method of a
-row is the best of all others by mean test metric; for ours, the best of all that are not ours. Differences are turned
-so that positive is better. What is missing, diverged or failed is counted in the row. Draws and writes nothing.
+row is the best of all others by mean test metric; for ours, the best of all that are not ours, and beside it the best on
+the paper's own list. Differences are turned so that positive is better. What is missing, diverged or failed is counted in the row. Draws and writes nothing.
 """
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 from lodestar.bench.cost import Cost, cost
 from lodestar.bench.entrant import Entrant
@@ -17,22 +18,49 @@ from lodestar.runs import Direction
 
 
 @dataclasses.dataclass(frozen=True)
+class Against:
+    """A method held against another: on how many seeds it is better, by how much, and how sure that is."""
+
+    other: str | None
+    welch: Welch
+    paired: Paired
+
+
+@dataclasses.dataclass(frozen=True)
 class Row:
-    """One method. `setting` is what it was judged with; `trouble` is why there is no final run, if so."""
+    """One method. `setting` is what it was judged with; `trouble` is why there is no final run, if so.
+
+    `finals` are test figures at the best validation, `ends` those of the last weights. `papers` is there for ours.
+    """
 
     entrant: Entrant
     setting: str
     finals: Spread
+    ends: Spread
     worst: float
-    other: str | None
-    welch: Welch
-    paired: Paired
+    best_other: Against
+    papers: Against | None
     planned: int
     diverged_tuning: int
     diverged: int
     failed: int
     trouble: str | None
     cost: Cost
+
+    @property
+    def other(self) -> str | None:
+        """The best other method."""
+        return self.best_other.other
+
+    @property
+    def welch(self) -> Welch:
+        """Against the best other method."""
+        return self.best_other.welch
+
+    @property
+    def paired(self) -> Paired:
+        """Against the best other method."""
+        return self.best_other.paired
 
     @property
     def set_to(self) -> str:
@@ -79,21 +107,23 @@ def table(plan: Plan, results: Results) -> Table:
 
 
 def _row(plan: Plan, entrant: Entrant, results: Results, finals: dict[str, list[Record]], sign: float) -> Row:
-    mine = {record.seed: results.test(record) for record in finals[entrant.name]}
-    found = spread(list(mine.values()))
-    other = _best_other(plan, entrant, results, finals, sign)
-    theirs = {record.seed: results.test(record) for record in finals[other]} if other and mine else {}
-    common = [seed for seed in mine if seed in theirs]
+    found = spread([results.test(record) for record in finals[entrant.name]])
+    rivals = [
+        one
+        for one in plan.entrants
+        if one.name != entrant.name and finals[one.name] and not (one.group == entrant.group == "ours")
+    ]
+    papers = [one for one in rivals if one.group == "paper"]
     pieces = plan.finals(entrant, results)
     trials = [*plan.tuning(entrant), *(pieces or [])]
     return Row(
         entrant=entrant,
         setting=pieces[0].name.split("/")[2] if pieces else "",
         finals=found,
+        ends=spread([results.last_test(record) for record in finals[entrant.name]]),
         worst=found.low if sign > 0 else found.high,
-        other=other,
-        welch=welch([sign * x for x in mine.values()], [sign * x for x in theirs.values()]),
-        paired=paired([sign * mine[seed] for seed in common], [sign * theirs[seed] for seed in common]),
+        best_other=_against(entrant, rivals, results, finals, sign),
+        papers=_against(entrant, papers, results, finals, sign) if entrant.group == "ours" and papers else None,
         planned=plan.seeds,
         diverged_tuning=sum(not record.complete for record in records_of(plan.tuning(entrant), results)),
         diverged=sum(not record.complete for record in finals[entrant.name]),
@@ -103,13 +133,17 @@ def _row(plan: Plan, entrant: Entrant, results: Results, finals: dict[str, list[
     )
 
 
-def _best_other(
-    plan: Plan, entrant: Entrant, results: Results, finals: dict[str, list[Record]], sign: float
-) -> str | None:
-    rivals = [
-        one.name
-        for one in plan.entrants
-        if one.name != entrant.name and finals[one.name] and not (one.group == entrant.group == "ours")
-    ]
-    means = {name: spread([results.test(record) for record in finals[name]]).mean for name in rivals}
-    return max(rivals, key=lambda name: sign * means[name], default=None)
+def _against(
+    entrant: Entrant, rivals: Sequence[Entrant], results: Results, finals: dict[str, list[Record]], sign: float
+) -> Against:
+    """Held against the rival with the best mean."""
+    means = {one.name: spread([results.test(record) for record in finals[one.name]]).mean for one in rivals}
+    other = max(means, key=lambda name: sign * means[name], default=None)
+    mine = {record.seed: results.test(record) for record in finals[entrant.name]}
+    theirs = {record.seed: results.test(record) for record in finals[other]} if other and mine else {}
+    common = [seed for seed in mine if seed in theirs]
+    return Against(
+        other,
+        welch([sign * x for x in mine.values()], [sign * x for x in theirs.values()]),
+        paired([sign * mine[seed] for seed in common], [sign * theirs[seed] for seed in common]),
+    )

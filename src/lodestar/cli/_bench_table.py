@@ -52,6 +52,7 @@ def show_table(story: "Story") -> None:
 def as_data(story: "Story") -> dict[str, object]:
     """Everything in the table."""
     rows = [dataclasses.asdict(row) for row in story.table.rows]
+    rows = [{**row.pop("best_other"), **row} for row in rows]
     facts = {"task": story.facts.task, "scale": story.facts.scale, "metric": story.facts.metric_name}
     floor = story.results.floor
     return {

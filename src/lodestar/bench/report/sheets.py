@@ -19,7 +19,7 @@ TABLE = (
     "method", "setting", "count", "mean", "std", "worst", "other", "welch_t", "welch_df", "welch_p", "paired_mean",
     "paired_lower", "paired_upper", "paired_p", "better_on", "diverged_tuning", "diverged_final", "failed",
     "tuning_runs", "tuning_seconds", "learning_runs", "learning_seconds", "final_runs", "final_seconds",
-    "epoch_seconds", "own_share",
+    "epoch_seconds", "own_share", "end_mean", "end_std",
 )  # fmt: skip
 
 
@@ -73,6 +73,7 @@ def _row(row: Row) -> tuple[object, ...]:
         test.freedom, test.p, pairs.mean, pairs.lower, pairs.upper, pairs.p, pairs.above, row.diverged_tuning,
         row.diverged, row.failed, cost.tuning_runs, cost.tuning_seconds, cost.learning_runs, cost.learning_seconds,
         cost.final_runs, cost.final_seconds, cost.epoch_seconds, cost.own_share,
+        row.ends.mean, row.ends.std,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import math
 
 from lodestar.bench.estimate import in_words
 from lodestar.bench.report.story import Story
-from lodestar.bench.statistics import Paired
+from lodestar.bench.statistics import Paired, Spread
 from lodestar.bench.table import Row
 
 FIGURES = {
@@ -52,9 +52,19 @@ def headline(story: Story) -> str:
             other = story.table.row(row.other).entrant.title
             text += (
                 f" {row.entrant.title}: {result(story, row)}, {difference(story, row.paired)} against the best other "
-                f"method ({other}), Welch p {p_value(row.welch.p)}."
+                f"method ({other}), Welch p {p_value(row.welch.p)}{_papers(story, row)}."
             )
     return text
+
+
+def _papers(story: Story, row: Row) -> str:
+    """Ours against the paper's own list, where its best is another."""
+    held = row.papers
+    if held is None or held.other in (None, row.other):
+        return ""
+    title = story.table.row(str(held.other)).entrant.title
+    gap, sure = difference(story, held.paired), p_value(held.welch.p)
+    return f"; {gap} against the best of the paper's own baselines ({title}), Welch p {sure}"
 
 
 def main_table(story: Story) -> str:
@@ -65,6 +75,7 @@ def main_table(story: Story) -> str:
         "set to",
         f"test {name}",
         "worst",
+        "at the end",
         "best other",
         "difference to it (95 %)",
         "better on",
@@ -79,12 +90,13 @@ def _row(story: Story, row: Row) -> list[str]:
     mark = "" if row.complete else f" ({row.finals.count} of {row.planned})"
     lost = f"{row.diverged_tuning} + {row.diverged}" + (f", {row.failed} failed" if row.failed else "")
     if not row.finals.count:
-        return [row.entrant.title, "–", "failed" if row.trouble or row.failed else "not yet", *["–"] * 6, lost]
+        return [row.entrant.title, "–", "failed" if row.trouble or row.failed else "not yet", *["–"] * 7, lost]
     return [
         f"**{row.entrant.title}**" if row.entrant.group == "ours" else row.entrant.title,
         row.set_to,
         result(story, row) + mark,
         number(story, row.worst),
+        _spread(story, row.ends),
         row.other or "–",
         difference(story, row.paired),
         f"{row.paired.above} of {row.paired.count}" if row.other else "–",
@@ -151,8 +163,12 @@ def _taken_over(story: Story) -> list[str]:
 
 def result(story: Story, row: Row) -> str:
     """Mean and standard deviation."""
-    std = "" if math.isnan(row.finals.std) else f" ± {number(story, row.finals.std, digits=2)}"
-    return f"{number(story, row.finals.mean)}{std}"
+    return _spread(story, row.finals)
+
+
+def _spread(story: Story, found: Spread) -> str:
+    std = "" if math.isnan(found.std) else f" ± {number(story, found.std, digits=2)}"
+    return f"{number(story, found.mean)}{std}"
 
 
 def difference(story: Story, found: Paired) -> str:
@@ -203,7 +219,8 @@ def _about(story: Story) -> str:
     return (
         f"Test {story.facts.metric_name}{unit}, at the point of best validation, over {story.plan.seeds} fresh seeds. "
         f"Each method was set by {story.plan.budget} tuning runs (best mean validation) or learned. The best other "
-        "method is the one with the best mean; for Lodestar, the best that is not Lodestar. Differences are paired by "
+        "method is the one with the best mean; for Lodestar, the best that is not Lodestar. At the end: the same with "
+        "the last weights, whatever their validation. Differences are paired by "
         "seed, positive is better. Diverged: in tuning + among the final runs; such a run counts as "
         f"{floor}, what a model scores that has hardly learned."
     )
