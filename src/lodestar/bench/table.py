@@ -1,8 +1,9 @@
 """Table 1: every method's final results, and how sure one can be that it beats the best other method.
 
 Comes in: a plan and its results. Goes out: a `Row` for each method, best first, as plain data. The other method of a
-row is the best of all others by mean test metric; for ours, the best of all that are not ours, and beside it the best on
-the paper's own list. Differences are turned so that positive is better. What is missing, diverged or failed is counted in the row. Draws and writes nothing.
+row is the best of all others by mean test metric; for ours, the best of all that are not ours, and beside it the best
+on the paper's own list. Differences are turned so that positive is better. What is missing, diverged or failed is
+counted in the row. Draws and writes nothing.
 """
 
 import dataclasses
