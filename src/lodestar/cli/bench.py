@@ -115,10 +115,10 @@ def table_command(
     sweep: Annotated[
         str,
         typer.Option(
-            metavar="shapes|sobol",
-            help="What Lodestar learns from: the four shapes' tuning runs, or as many quasi-random ones.",
+            metavar="sobol|shapes",
+            help="What Lodestar learns from: quasi-random runs, or as many tuning runs of the paper's four shapes.",
         ),
-    ] = "shapes",
+    ] = "sobol",
     published: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Results that lodestar bench report wrote: what they hold is not made."),
