@@ -73,6 +73,15 @@ def test_presets_differ_in_the_scheduler(learned, digits):
     assert presets == [DEFAULT, PAPER]
 
 
+def test_the_open_loop_follows_the_first_plan_whatever_happens(learned, digits):
+    path, _ = learned
+    outcome = train(digits, method("lodestar-open"), math.nan, seed=7, knowledge=path)
+    plan = Scheduler(path, digits.total_steps, seed=7).plan()
+    wanted = [plan.lr_at(int(step)) for step in outcome.run.lr.steps]
+    np.testing.assert_allclose(outcome.run.lr.values, wanted, rtol=1e-12)
+    assert not (path.parent / "decisions" / "lodestar-open-7.jsonl").exists()
+
+
 def test_every_loss_reaches_the_scheduler_and_rates_are_its_own():
     """Stretches of five updates, a point each: the same rates as a job that asks update by update."""
     forecaster = random_forecaster(seed=1, points=40)

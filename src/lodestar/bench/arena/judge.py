@@ -26,7 +26,7 @@ from lodestar.bench.arena.result import Result, figures, mark_of
 from lodestar.bench.choice import choose
 from lodestar.bench.method import AbstractController, AbstractMethod, Optimiser
 from lodestar.bench.methods.schedule import Scheduled
-from lodestar.bench.methods.steered import Steered, SteeredMethod
+from lodestar.bench.methods.steered import Steered, SteeredMethod, open_loop
 from lodestar.bench.optimisers.plain import plain as recipes_own
 from lodestar.bench.problem import AbstractProblem
 from lodestar.bench.results import Record, Results
@@ -34,7 +34,6 @@ from lodestar.bench.train import Outcome
 from lodestar.forecaster import Forecaster, load
 from lodestar.runs import Direction, RunSet, Status
 from lodestar.scheduler import Scheduler
-from lodestar.sweep import Schedule
 
 FIRST_SEED = 1000  # of the final runs, as in the bench
 TUNE_SEEDS = 5
@@ -228,7 +227,7 @@ class Judge:
         log.unlink(missing_ok=True)  # of a run that was stopped and is made again
         chosen: dict[str, Any] = {"settings": variant.settings(), "seed": seed, "log": log}
         scheduler = Scheduler(forecaster, self.problem.total_steps, **chosen)
-        return Scheduled(Schedule("open loop", scheduler.plan().values())) if variant.open_loop else Steered(scheduler)
+        return open_loop(scheduler) if variant.open_loop else Steered(scheduler)
 
     def _play_method(
         self, method: AbstractMethod, pairs: Sequence[tuple[float, int]], names, what: str, done: int = 0, of: int = 0

@@ -29,6 +29,7 @@ _HOMES = {
     "prodigy": "prodigy",
     "mechanic": "mechanic",
     "lodestar-paper": "lodestar_paper",
+    "lodestar-open": "lodestar_open",
     "lodestar": "lodestar_default",
 }
 

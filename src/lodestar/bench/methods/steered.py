@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 from lodestar._errors import BenchError
 from lodestar.bench.method import AbstractController, AbstractLook
 from lodestar.bench.methods.recipes_own import AbstractTaught
+from lodestar.bench.methods.schedule import Scheduled
 from lodestar.bench.problem import AbstractProblem
 from lodestar.runs import RunSet, Scalar
 from lodestar.scheduler import Outcome, Scheduler
 from lodestar.scheduler.settings import Preset
+from lodestar.sweep import Schedule
 
 
 class Steered(AbstractController):
@@ -64,9 +66,17 @@ class Steered(AbstractController):
         return {"held_25": int(first.band[0] <= self._last_metric <= first.band[1])}
 
 
+def open_loop(scheduler: Scheduler) -> Scheduled:
+    """The plan a scheduler makes before the first update, replayed."""
+    return Scheduled(Schedule("open loop", scheduler.plan().values()))
+
+
 @dataclasses.dataclass(frozen=True)
 class SteeredMethod(AbstractTaught):
-    """Lodestar with a preset. `fits` are the settings of the fit at each scale."""
+    """Lodestar with a preset. `fits` are the settings of the fit at each scale.
+
+    `open_loop`: the plan made before the first update is followed to the end, whatever happens.
+    """
 
     name: str
     title: str
@@ -74,6 +84,7 @@ class SteeredMethod(AbstractTaught):
     fits: Mapping[str, Mapping[str, Any]]
     group: Literal["paper", "modern", "ours"] = "ours"
     learns: Literal["nothing", "by training", "from runs"] = "from runs"
+    open_loop: bool = False
 
     def controller(
         self, problem: AbstractProblem, value: float, *, seed: int, knowledge: Path | None
@@ -85,6 +96,8 @@ class SteeredMethod(AbstractTaught):
                 f"method {self.name!r} steers with a forecaster, and none was given. Fix: knowledge=the file that "
                 "learn(problem, path, runs=...) left"
             )
+        if self.open_loop:
+            return open_loop(Scheduler(knowledge, problem.total_steps, preset=self.preset, seed=seed))
         log = knowledge.parent / "decisions" / f"{self.name}-{seed}.jsonl"
         log.unlink(missing_ok=True)  # of a run that was killed and is made again
         scheduler = Scheduler(knowledge, problem.total_steps, preset=self.preset, seed=seed, log=log)
