@@ -137,6 +137,10 @@ def test_what_is_not_there_or_damaged_is_named(shelf, tmp_path):
     with pytest.raises(BenchError, match=r"records.csv, line 4: 'done' is not a valid Status"):
         home.take_over(bad, facts)
     assert not home.published.exists()
+    lines[0] = lines[0].replace("validation", "valid")
+    (bad / published.RECORDS).write_text("\n".join(lines))
+    with pytest.raises(BenchError, match="first line must name validation too"):
+        home.take_over(bad, facts)
     (bad / published.ABOUT).write_text('{"lodestar published": 99}')
     with pytest.raises(BenchError, match=r"format 99, this version knows 1. Fix: upgrade"):
         home.take_over(bad, facts)

@@ -71,6 +71,14 @@ def test_diverged_and_failed_are_in_the_table():
     assert "counts as 10.00" in text
 
 
+def test_how_many_forecasts_held_is_told():
+    found = told()
+    ours = [dataclasses.replace(record, held=float(place > 2)) for place, record in enumerate(found.finals["lodestar"])]
+    text = markdown(dataclasses.replace(found, finals={**found.finals, "lodestar": ours}))
+    assert "of the first forecast made after a quarter of them: lodestar 17 of 20." in text
+    assert "forecast made" not in markdown(found)
+
+
 def test_a_report_half_way_says_so():
     text = markdown(told(rounds=1))
     assert "**Partial:** 120 runs and 1 learnings are still to be made" in text

@@ -24,6 +24,7 @@ from lodestar.runs import Status
 VERSION = 1
 ABOUT, RECORDS = "about.json", "records.csv"
 HEAD = ("name", "status", *KEYS)
+NEEDED = {"name", "status", "validation", "test"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,12 +111,12 @@ def usable(published: Mapping[str, Record], there: Iterable[str], seeds: Sequenc
 
 def _parsed(path: Path, text: str) -> dict[str, Record]:
     rows = csv.DictReader(io.StringIO(text))
-    if tuple(rows.fieldnames or ()) != HEAD:
-        raise BenchError(f"{path}: the first line must be {','.join(HEAD)}, got {rows.fieldnames}. Fix: get it anew")
-    found = {}
+    if absent := sorted(NEEDED - set(rows.fieldnames or ())):
+        raise BenchError(f"{path}: the first line must name {', '.join(absent)} too. Fix: get the report anew")
+    known, found = [key for key in KEYS if key in (rows.fieldnames or ())], {}
     for number, row in enumerate(rows, 2):
         try:
-            figures = {key: float(row[key]) if row[key] else math.nan for key in KEYS}
+            figures = {key: float(row[key]) if row[key] else math.nan for key in known}
             found[row["name"]] = Record(row["name"], Status(row["status"]), **figures)
         except (ValueError, TypeError) as error:
             raise BenchError(f"{path}, line {number}: {error}. Fix: get the report anew") from error

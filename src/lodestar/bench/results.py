@@ -23,6 +23,7 @@ KEYS = {
     "control_seconds": "seconds_controller",
     "compile_seconds": "seconds_compiling",
     "training_runs": "training_runs",
+    "held": "held_25",
 }
 """Where a run's facts hold the figures of its record."""
 
@@ -32,7 +33,8 @@ class Record:
     """One run. `setting` is what it was made with: a value of the grid, or what was learned beforehand.
 
     `validation` is the best validation metric, `test` the test metric at that point, `first` the first validation
-    metric. Seconds: all of the run, its updates, the method's own work. Where a run has no such figure it is NaN.
+    metric. Seconds: all of the run, its updates, the method's own work. `held`: 1 if the forecast made at a quarter of
+    the run held, else 0. Where a run has no such figure it is NaN.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Record:
     control_seconds: float = math.nan
     compile_seconds: float = 0.0
     training_runs: float = math.nan
+    held: float = math.nan
 
     @property
     def stage(self) -> str:

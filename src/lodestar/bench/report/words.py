@@ -236,10 +236,19 @@ def _about_cost() -> str:
 
 def notes(story: Story) -> list[str]:
     """What a reader should hold against the table."""
-    ends = [f"{row.entrant.name} ({row.set_to})" for row in story.table.rows if row.at_the_end]
-    if not ends:
-        return []
-    return [f"Set to the end of their grids, so that a wider grid might do better: {', '.join(ends)}."]
+    found = []
+    if ends := [f"{row.entrant.name} ({row.set_to})" for row in story.table.rows if row.at_the_end]:
+        found.append(f"Set to the end of their grids, so that a wider grid might do better: {', '.join(ends)}.")
+    told = {
+        name: [record.held for record in records if record.held == record.held]
+        for name, records in story.finals.items()
+    }
+    if held := [f"{name} {sum(each):.0f} of {len(each)}" for name, each in told.items() if each]:
+        found.append(
+            "Runs that ended within the 80 % band of the first forecast made after a quarter of them: "
+            f"{', '.join(held)}."
+        )
+    return found
 
 
 def _troubles(story: Story) -> list[str]:
