@@ -23,11 +23,11 @@ HEAD = (
     "best of all", "worst of that", "p", "above it by",
 )  # fmt: skip
 ABOUT = (
-    "Made by `python -m benchmarks.verdict bench/results > bench/results/README.md` from the `finals.csv` of each folder "
-    "here. Test accuracy in per cent at the point of best validation, mean ± standard deviation over fresh seeds (in "
-    "brackets: how many, where not 20). p: Welch's two-sided t-test of Lodestar's default preset against that method. The "
-    "paper's list: constant, cosine, OneCycle, step, hypergradient, schedule-free, both RL controllers. Above it by: in "
-    "standard errors of the difference to the best of all."
+    "Made by `python -m benchmarks.verdict bench/results > bench/results/README.md` from the `finals.csv` of each "
+    "folder here. Test accuracy in per cent at the point of best validation, mean ± standard deviation over fresh "
+    "seeds (in brackets: how many, where not 20). p: Welch's two-sided t-test of Lodestar's default preset against "
+    "that method. The paper's list: constant, cosine, OneCycle, step, hypergradient, schedule-free, both RL "
+    "controllers. Above it by: in standard errors of the difference to the best of all."
 )
 Finals = dict[str, list[float]]
 
