@@ -5,7 +5,9 @@ from tests.curves import diverged_run, toy_run, toy_runs
 from lodestar._errors import PrepareError
 from lodestar.prepare import Kind, prepare
 from lodestar.prepare import dataset as dataset_module
-from lodestar.runs import Direction, RunSet, RunStore, Series
+from lodestar.prepare.grid import averaged
+from lodestar.prepare.survey import LEAST, MOST, survey
+from lodestar.runs import Direction, Run, RunSet, RunStore, Series
 
 
 def test_runs_become_standardised_arrays():
@@ -115,3 +117,27 @@ def test_huge_losses_stay_finite():
     values[3] = 1e300
     made = prepare([run.replace(loss=Series(run.loss.steps, values)), *toy_runs()])
     assert np.all(np.isfinite(made.values))
+
+
+def logged_means(total: int, every: int) -> Run:
+    """A run whose loss falls by 1 an update, logged as the mean since the log before."""
+    ends = np.append(np.arange(every, total, every), total)
+    starts = np.concatenate([[0], ends[:-1]])
+    line = Series(ends, total - (starts + 1 + ends) / 2)
+    return Run(
+        name="r", loss=line, metric=Series(ends, np.linspace(0, 1, len(ends))), lr=Series(ends, np.ones(len(ends))),
+        direction=Direction.MAX, total_steps=total,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("total", "every"), [(883, 9), (297, 3), (1050, 10), (800, 8), (10_000, 10), (5000, 1)])
+def test_what_past_runs_logged_stands_where_a_live_job_tells_it(total, every):
+    points = survey([logged_means(total, every)]).default_points()
+    stored, _ = averaged(logged_means(total, every).loss, total, points)
+    live, _ = averaged(Series(np.arange(1, total + 1), total - np.arange(1, total + 1)), total, points)
+    assert LEAST <= points <= MOST
+    assert np.abs(stored - live)[:-1].max() < 0.6 * max(every, total / points / 2)
+
+
+def test_a_run_that_was_hardly_logged_gets_the_least_grid():
+    assert survey([logged_means(1000, 100)]).default_points() == LEAST

@@ -7,8 +7,10 @@ import pytest
 from scipy.stats import qmc
 
 from lodestar import fit
+from lodestar.forecaster import Piece
+from lodestar.prepare.normaliser import LOSS
 from lodestar.runs import Direction, Run, Series
-from lodestar.scheduler import Outcome, Scheduler
+from lodestar.scheduler import Outcome, Scheduler, gear
 from lodestar.scheduler.gear import FIRST, find_gear
 from lodestar.sweep.shapes import trapezoid
 from lodestar.testing import random_forecaster
@@ -140,3 +142,25 @@ def test_nothing_is_found_in_forecasts_that_are_not_finite():
 def test_settings_out_of_range_are_refused(change, words):
     with pytest.raises(ValueError, match=words):
         Scheduler(random_forecaster(seed=0, points=20), 100, **change)
+
+
+def test_losses_that_past_runs_logged_late_do_not_make_a_job_unlike_them(forecaster, monkeypatch):
+    """A past run's own curves, its losses two points early, as a job that tells every update would see them."""
+    run = past_run(7, 0.05, 0.1, 1.0)
+    early = Series(np.maximum(run.loss.steps - 8, 1)[2:], run.loss.values[2:])
+    live = forecaster.recipe.to_points(early, run.metric, run.lr, STEPS)
+    seen = round(0.2 * forecaster.points)
+    found = []
+    for lag in (0, 2):
+        monkeypatch.setattr(gear, "_most_lag", lambda past, lag=lag: lag)
+        one = find_gear(forecaster, live, seen, 8.0, 4.0)
+        assert one is not None
+        found.append(one.unlike)
+    assert found[1] < 0.5 * found[0]
+
+
+@pytest.mark.parametrize(("logged", "lag"), [(1.0, 0), (0.98, 1), (0.5, 1), (0.3, 3), (0.05, 4)])
+def test_a_loss_may_be_as_late_as_logs_are_rare(logged, lag):
+    mask = np.zeros((100, 3), dtype=bool)
+    mask[: round(100 * logged), LOSS] = True
+    assert gear._most_lag([Piece(np.zeros((100, 3)), mask, 0)]) == lag

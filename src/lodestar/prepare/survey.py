@@ -5,6 +5,7 @@ aside. No curve is kept, so that a store of any size passes through.
 """
 
 import dataclasses
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -13,13 +14,15 @@ from lodestar._errors import PrepareError
 from lodestar.runs.diverged import Ending, ending, stuck_beside, why_unusable
 from lodestar.runs.run import Direction, Run
 
+LEAST, MOST = 60, 600  # points on a grid by default
+
 
 @dataclasses.dataclass(frozen=True)
 class Usable:
     """What is remembered of a usable run."""
 
     ending: Ending
-    loss_points: int
+    intervals: int  # between two logged losses, in the whole run
     total_steps: int
     group: str
 
@@ -33,9 +36,13 @@ class Survey:
     direction: Direction
 
     def default_points(self) -> int:
-        """As many points as a typical run has losses, from 60 to 600; a multiple of 20 makes 5 % a whole number."""
-        typical = float(np.median([run.loss_points for run in self.usable]))
-        return int(np.clip(20 * round(typical / 20), 60, 600))
+        """A point for each logged loss of a typical run, or for two, three... where that is more than 600; 60 at least.
+
+        A logged loss is the mean since the one before. On a grid that is a little finer than the log it would land a
+        point late, and a live job, which tells every update, would seem to be a point ahead of all past runs.
+        """
+        typical = int(np.median([run.intervals for run in self.usable]))
+        return max(typical // math.ceil(max(typical, 1) / MOST), LEAST)
 
 
 def survey(runs: Iterable[Run]) -> Survey:
@@ -46,7 +53,7 @@ def survey(runs: Iterable[Run]) -> Survey:
         reason = why_unusable(run)
         if reason is None:
             group = f"{run.facts.schedule or '?'} {run.peak_lr:.3g}"
-            usable.append(Usable(ending(run), len(run.loss), run.total_steps, group))
+            usable.append(Usable(ending(run), _intervals(run), run.total_steps, group))
         else:
             aside.append((run.name, reason))
     direction = _one_direction(usable)
@@ -56,6 +63,12 @@ def survey(runs: Iterable[Run]) -> Survey:
     if not usable or direction is None:
         raise PrepareError(_none_left(aside))
     return Survey(tuple(usable), tuple(aside), direction)
+
+
+def _intervals(run: Run) -> int:
+    """How often the run's loss would be logged in all of its updates."""
+    steps = run.loss.steps
+    return len(steps) if len(steps) < 2 else int(run.total_steps // max(float(np.median(np.diff(steps))), 1.0))
 
 
 def _one_direction(usable: list[Usable]) -> Direction | None:

@@ -4,7 +4,8 @@ A wider network, a larger batch or more data wants other rates than the small ru
 like that of a past run at some multiple of its rate. Comes in: the live run on the grid. Goes out: that multiple, or 1
 where the run is redrawn about as well as past runs are. Each gear is tried: the rate is multiplied by it, the piece
 encoded and redrawn, and the redrawn loss and metric compared with the live ones *up to an offset* (a larger network is
-better throughout: levels differ, movements do not). Pure.
+better throughout: levels differ, movements do not). Where past losses were logged more rarely than the grid has points,
+each may stand for updates some points back, so a live loss that comes as much later is tried as well. Pure.
 """
 
 import dataclasses
@@ -21,6 +22,7 @@ FIRST, LAST = 0.15, 0.3  # of the run: when a gear is looked for; before there i
 _STEP = math.sqrt(2.0)
 _LEAST_POINTS = 3
 _LOOKED_AT = 16  # past runs
+_MOST_LAG = 4  # points
 _USUAL = math.log(2.0)  # gears are expected to be about so far from 1, either way
 
 
@@ -46,9 +48,14 @@ def find_gear(forecaster: Forecaster, points: Points, seen: int, widest: float, 
         return None
     shelf = forecaster.library
     past = [shelf.piece(run, 0, seen) for run in range(min(_LOOKED_AT, len(shelf)))]
-    live = _geared(forecaster, points, seen, 1.0)
-    own, *others = _misfits(forecaster, [live, *past], levels=True)
-    badly = own / max(float(np.median(others)), 1e-9) if others else math.inf
+    delayed = [_delayed(points, lag) for lag in range(_most_lag(past) + 1)]
+    pieces = [_geared(forecaster, one, seen, 1.0) for one in delayed]
+    misfits = _misfits(forecaster, [*pieces, *past], levels=True)
+    own, others = misfits[: len(pieces)], misfits[len(pieces) :]
+    if not np.isfinite(own).any():
+        return None
+    points = delayed[int(np.nanargmin(own))]
+    badly = float(np.nanmin(own)) / max(float(np.median(others)), 1e-9) if len(others) else math.inf
     if not badly > unlike:
         return Gear(1.0, float(badly)) if math.isfinite(badly) else None
     reach = max(1, round(math.log(widest) / math.log(_STEP)))
@@ -58,6 +65,22 @@ def find_gear(forecaster: Forecaster, points: Points, seen: int, widest: float, 
         return None
     weights = np.exp(1.0 - left / left.min() - 0.5 * (logs / _USUAL) ** 2)
     return Gear(math.exp(float(weights @ logs / weights.sum())), float(badly))
+
+
+def _most_lag(past: list[Piece]) -> int:
+    """How many points before its own a logged loss may reach back: none where every point has one."""
+    logged = np.mean([piece.mask[:, LOSS].mean() for piece in past]) if past else 1.0
+    return min(math.ceil(1 / max(float(logged), 0.1) - 1e-9) - 1, _MOST_LAG)
+
+
+def _delayed(points: Points, lag: int) -> Points:
+    """The run with its losses so many points later."""
+    if lag == 0:
+        return points
+    values, mask = points.values.copy(), points.mask.copy()
+    values[lag:, LOSS], mask[lag:, LOSS] = points.values[:-lag, LOSS], points.mask[:-lag, LOSS]
+    mask[:lag, LOSS] = False
+    return Points(values, mask)
 
 
 def _geared(forecaster: Forecaster, points: Points, seen: int, gear: float) -> Piece:
