@@ -67,6 +67,8 @@ def test_further_seeds_are_made_and_whoever_learned_learns_again(shelf, tmp_path
     finals = [piece for piece in due if piece.stage == "final"]
     assert {piece.seed for piece in finals} == {PLAN.first_seed + PLAN.seeds}
     assert not [piece for piece in due if piece.stage == "tune"]
+    row = story(home).table.row("rl-xu")  # what is known of it is told all the same
+    assert row.finals.count == PLAN.seeds and not row.complete
 
 
 def test_what_was_made_here_comes_before_what_was_published(tmp_path):

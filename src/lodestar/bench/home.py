@@ -119,8 +119,8 @@ class Home:
         _disk.write_whole(self.path / FILE, (json.dumps(data, indent=1) + "\n").encode())
         return facts
 
-    def results(self, facts: Facts) -> Results:
-        """Every run and learning so far."""
+    def results(self, facts: Facts, *, to_tell: bool = False) -> Results:
+        """Every run and learning so far. `to_tell`: published learnings too that no further run can be made with."""
         records = {}
         for store in (self.runs, self.learnings):
             if store.exists():
@@ -128,8 +128,11 @@ class Home:
         lost = [name for name in records if name.startswith("learn/") and not self.knowledge(name).is_file()]
         for name in lost:  # the entry without the file is worth nothing: it is learned again
             del records[name]
-        seeds = range(facts.plan.first_seed, facts.plan.first_seed + facts.plan.seeds)
-        records = published.usable(published.read_records(self.published), records, seeds) | records
+        others = published.read_records(self.published)
+        if not to_tell:
+            seeds = range(facts.plan.first_seed, facts.plan.first_seed + facts.plan.seeds)
+            others = published.usable(others, records, seeds)
+        records = others | records
         failures = {name: why for name, why in self._failures() if name not in records}
         return Results(facts.direction, facts.metric_name, records, failures)
 

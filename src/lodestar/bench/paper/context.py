@@ -64,7 +64,7 @@ class Context:
     @functools.cached_property
     def table(self) -> Table:
         """Table 1 of this task."""
-        return table(self.plan, self.results)
+        return table(self.plan, self.home.results(self.facts, to_tell=True))
 
     @functools.cached_property
     def problem(self) -> "AbstractProblem":

@@ -62,7 +62,7 @@ class Story:
 def story(home: Home) -> Story:
     """Read a home."""
     facts = home.facts()
-    plan, results = facts.plan, home.results(facts)
+    plan, results = facts.plan, home.results(facts, to_tell=True)
     found = table(plan, results)
     finals = {entrant.name: records_of(plan.finals(entrant, results), results) for entrant in plan.entrants}
     shown = [name for name in (_ours(found), _best_plain(found)) if name]
