@@ -12,6 +12,8 @@ from lodestar._errors import BenchError
 from lodestar.bench import published
 from lodestar.bench.entrant import Entrant
 from lodestar.bench.home import Facts, Home
+from lodestar.bench.paper import sharpness
+from lodestar.bench.paper.context import Context
 from lodestar.bench.report import write_report
 from lodestar.bench.report.story import story
 from lodestar.bench.results import Record
@@ -94,6 +96,13 @@ def test_the_report_says_what_was_taken_over_and_draws_plain_shapes(shelf, tmp_p
     text = (tmp_path / "again" / "README.md").read_text()
     assert f"{len(found.taken_over)} of the runs and learnings were taken over" in text
     assert {published.ABOUT, published.RECORDS} <= {path.name for path in files}
+
+
+def test_runs_that_need_what_was_learned_elsewhere_are_not_made_again(shelf, tmp_path):
+    home, facts = fresh(tmp_path)
+    home.take_over(shelf, facts)
+    names = {piece.entrant.name for piece in sharpness._pieces(Context(home, TASK, tmp_path / "scratch"))}
+    assert names == {entrant.name for entrant in PLAN.entrants} - {"rl-xu", "lodestar"}
 
 
 def test_records_come_back_as_they_were(tmp_path):

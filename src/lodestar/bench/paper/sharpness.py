@@ -84,9 +84,10 @@ class SharpnessItem(AbstractItem):
 
 
 def _pieces(context: Context) -> list[Piece]:
-    """The first final runs of every method that has any."""
+    """The first final runs of every method that has any; published ones only if they need nothing that was learned."""
     found = (context.plan.finals(row.entrant, context.results) for row in context.table.rows if row.finals.count)
-    return [piece for pieces in found for piece in (pieces or [])[: context.seeds or SEEDS]]
+    first = [piece for pieces in found for piece in (pieces or [])[: context.seeds or SEEDS]]
+    return [one for one in first if one.learned is None or context.home.knowledge(one.learned).is_file()]
 
 
 def _shown(context: Context) -> set[str]:
