@@ -142,10 +142,9 @@ def made(story: Story) -> str:
     ]
     for command in dict.fromkeys(entry.command for entry in story.diary):
         lines.append(f"- `{command}`")
-    lines += _taken_over(story)
     for text in dict.fromkeys(", ".join(f"{k} {v}" for k, v in entry.machine.items()) for entry in story.diary):
         lines.append(f"- {text}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_taken_over(story)])
 
 
 def _taken_over(story: Story) -> list[str]:
