@@ -78,6 +78,11 @@ def test_quasi_random_runs_are_as_many_and_extra():
     assert all(name.startswith("sweep/sobol/") for name in piece.sources)
 
 
+def test_where_nobody_learns_from_runs_none_are_made():
+    plan = Plan(SHAPES, source="sobol")
+    assert plan.sources() == [] and {piece.stage for piece in plan.due(play(plan, rounds=0)[0])} == {"tune"}
+
+
 def test_a_learning_from_other_runs_has_another_name():
     """So results made with an older learning are never taken for those of a newer one."""
     small, large = whole(tune_seeds=2), whole()

@@ -1,8 +1,6 @@
 """`lodestar bench`: lists, errors with a cure, a table killed and resumed through the real command, its report."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -90,7 +88,7 @@ def test_a_killed_table_goes_on_where_it_was(run, tmp_path):
     limit = time.monotonic() + 600
     while len(stored(tmp_path)) < 3 and process.poll() is None and time.monotonic() < limit:
         time.sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
+    process.kill()  # on a slow machine it may be through already: then there is nothing left to make
     process.wait()
     segments = {path.name for path in (tmp_path / "b" / HOME / "runs").glob("runs-*")}
     before = stored(tmp_path)

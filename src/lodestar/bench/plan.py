@@ -78,8 +78,8 @@ class Plan:
         return tuple(grid[math.floor(gap * (place + 0.5))] for place in range(wanted))
 
     def sources(self) -> list[Piece]:
-        """The runs that methods which learn from runs look at: 100 by default."""
-        if self.source == "shapes":
+        """The runs that methods which learn from runs look at: 100 by default, none where nobody does."""
+        if self.source == "shapes" or not self.shapes:
             return [piece for entrant in self.shapes for piece in self._tuning(entrant)]
         wanted = len(PAPER_SHAPES) * self.budget
         plain = self.shapes[0]
