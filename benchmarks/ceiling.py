@@ -14,6 +14,7 @@ import json
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,8 +67,9 @@ def _numbers(trial) -> list[float]:
 
 def _room(numbers: NDArray, values: NDArray, span: NDArray, sign: float) -> dict[str, object]:
     middle, width = numbers.mean(axis=0), numbers.std(axis=0)
-    kernel = ConstantKernel(4.0) * RBF(np.full(5, 2.0), (0.3, 20.0)) + WhiteKernel(0.3, (1e-2, 10.0))
-    process = GaussianProcessRegressor(kernel, normalize_y=True, n_restarts_optimizer=2, random_state=0)
+    lengths: Any = np.full(5, 2.0)
+    kernel = ConstantKernel(4.0) * RBF(lengths, (0.3, 20.0)) + WhiteKernel(0.3, (1e-2, 10.0))
+    process: Any = GaussianProcessRegressor(kernel, normalize_y=True, n_restarts_optimizer=2, random_state=0)
     given = (numbers - middle) / width
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a length at the end of its span: that number hardly matters
@@ -76,7 +78,7 @@ def _room(numbers: NDArray, values: NDArray, span: NDArray, sign: float) -> dict
     draws = np.random.default_rng(0).uniform((span[0], *LOW), (span[1], *HIGH), (TRIED, 5))
     means = process.predict((draws - middle) / width)
     best = draws[np.argmax(means)]
-    rates = np.linspace(*span, 60)
+    rates = np.linspace(span[0], span[1], 60)
     plain = {
         name: max((float(process.predict(([[rate, *rest]] - middle) / width)[0]), float(rate)) for rate in rates)
         for name, rest in PLAIN.items()
@@ -97,7 +99,7 @@ def _room(numbers: NDArray, values: NDArray, span: NDArray, sign: float) -> dict
     }
 
 
-def _noise(process: GaussianProcessRegressor, values: NDArray) -> float:
+def _noise(process: Any, values: NDArray) -> float:
     """The variance of what the schedule does not explain."""
     return float(process.kernel_.k2.noise_level) * float(np.var(values))
 
