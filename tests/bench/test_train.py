@@ -239,3 +239,10 @@ def test_programs_are_kept_on_disk(tmp_path):
         for name, value in before.items():
             jax.config.update(name, value)
         compilation_cache.reset_cache()
+
+
+def test_a_rate_that_blows_up_with_its_run_is_recorded_as_diverged(digits):
+    """A hypergradient method moves its own rate, to NaN where the loss is."""
+    outcome = train(digits, method("hypergradient"), 1e6, seed=0)
+    assert outcome.status is Status.DIVERGED
+    assert np.isfinite(outcome.run.lr.values).all() and outcome.run.lr.steps[0] == 1

@@ -162,7 +162,7 @@ class Training:
         means = [self._losses[a:b].mean() for a, b in zip(starts, ends, strict=True)]
         known = np.unique(np.concatenate([[1], ends]))
         steps, metrics = zip(*self._metrics, strict=True) if self._metrics else ((), ())
-        return Series(ends, means), Series(steps, metrics), Series(known, self._rates[known - 1])
+        return Series(ends, means), Series(steps, metrics), logged_rates(known, self._rates[known - 1])
 
     def _check(self, rates: NDArray[np.float64]) -> None:
         left = self.next_evaluation() - self.step
@@ -177,6 +177,12 @@ class Training:
                 f"a learning rate must be a finite number >= 0, got {rates[bad[0]]} for update "
                 f"{self.step + 1 + bad[0]}. Fix: check what the method returns from rates()"
             )
+
+
+def logged_rates(steps: NDArray[np.int64], rates: NDArray[np.float64]) -> Series:
+    """The rates in effect; a method that moves its own leaves NaN where the run blows up, which is no rate."""
+    known = np.isfinite(rates)
+    return Series(steps[known], rates[known])
 
 
 def points(total_steps: int) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from lodestar.bench.arena.crowd import Crowd
 from lodestar.bench.method import AbstractController, AbstractLook, Optimiser
 from lodestar.bench.problem import AbstractProblem, Figures
 from lodestar.bench.train import NOTHING, Outcome
-from lodestar.bench.training import Seconds, points
+from lodestar.bench.training import Seconds, logged_rates, points
 from lodestar.runs import Facts, Run, Scalar, Series, Status
 
 Tell = Callable[[int, int], None]
@@ -152,4 +152,4 @@ def _series(crowd: Crowd, run: int, made: int) -> tuple[Series, Series, Series]:
     means = [crowd.losses[run, a:b].mean() for a, b in zip(starts, ends, strict=True)]
     known = np.unique(np.concatenate([[1], ends]))
     steps, metrics = zip(*crowd.metrics[run], strict=True) if crowd.metrics[run] else ((), ())
-    return Series(ends, means), Series(steps, metrics), Series(known, crowd.rates[run, known - 1])
+    return Series(ends, means), Series(steps, metrics), logged_rates(known, crowd.rates[run, known - 1])
