@@ -18,7 +18,7 @@ from typing import Any
 from lodestar import _disk
 from lodestar._errors import BenchError
 from lodestar.bench.diary import Entry
-from lodestar.bench.results import KEYS, Record
+from lodestar.bench.results import FINAL, KEYS, LEARN, Record
 from lodestar.runs import Status
 
 VERSION = 1
@@ -104,7 +104,7 @@ def usable(published: Mapping[str, Record], there: Iterable[str], seeds: Sequenc
 
     def serves(name: str) -> bool:
         stage, method, setting, _ = name.split("/", 3)
-        return stage != "learn" or all(f"final/{method}/{setting}/{seed}" in known for seed in seeds)
+        return stage != LEARN or all(f"{FINAL}/{method}/{setting}/{seed}" in known for seed in seeds)
 
     return {name: record for name, record in published.items() if serves(name)}
 
