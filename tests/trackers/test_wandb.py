@@ -201,14 +201,28 @@ def test_a_file_cut_anywhere_gives_what_came_before(long_file, tmp_path):
         assert found.steps.tolist() == list(range(len(found.steps))) and 0 < len(found.steps) < 400
 
 
-def test_a_damaged_record_is_left_out_and_told(long_file, tmp_path):
+@pytest.mark.parametrize("byte", range(40_000, 40_400, 8))  # values, checksums, lengths and kinds of parts
+def test_a_damaged_byte_costs_one_record_and_is_told(long_file, tmp_path, byte):
     data = bytearray(long_file.read_bytes())
-    data[40_000] ^= 0xFF
+    data[byte] ^= 0xFF
     (tmp_path / "run-bad.wandb").write_bytes(data)
     tracker = WandbOfflineTracker(tmp_path)
     (run,) = tracker.list()
     found = tracker.fetch(run, ["loss"])["loss"]
-    assert 390 <= len(found.steps) <= 400 and any("damaged" in note for note in found.notes)
+    assert 399 <= len(found.steps) <= 400 and run.state == "finished"
+    np.testing.assert_allclose(found.values, 0.5 * found.steps)
+    (note,) = found.notes
+    assert "damaged record near byte" in note
+
+
+def test_a_byte_damaged_in_the_last_record_is_a_half_record(long_file, tmp_path):
+    data = bytearray(long_file.read_bytes())
+    data[-1] ^= 0xFF
+    (tmp_path / "run-bad.wandb").write_bytes(data)
+    tracker = WandbOfflineTracker(tmp_path)
+    (run,) = tracker.list()
+    found = tracker.fetch(run, ["loss"])["loss"]
+    assert len(found.steps) == 400 and "half a record" in found.notes[0]
 
 
 def test_what_is_no_run_file_is_left_out_with_a_reason(tmp_path):

@@ -112,8 +112,7 @@ class WandbFile:
                         whole += part
                     if kind in (_FULL, _LAST) and whole is not None:
                         yield whole
-                        whole = None
-                    elif kind not in (_FULL, _FIRST, _MIDDLE, _LAST):
+                    if kind not in (_FIRST, _MIDDLE):
                         whole = None
         except OSError as error:
             raise unreadable(self.path, error) from error
@@ -121,25 +120,31 @@ class WandbFile:
             self._note("it ends in half a record (still written, or killed); all before was read")
 
     def _parts(self, file: Any) -> Iterator[tuple[int, bytes]]:
-        """The parts of each block, checksums verified; a damaged part spoils the record it belongs to (kind 0)."""
+        """The parts of each block, checksums verified; a damaged part spoils the record it belongs to (kind 0).
+
+        A damaged header hides where the next part begins: it is searched for, so that one bad byte costs one record.
+        """
         place, block = len(_MAGIC) + 3, file.read(_BLOCK - len(_MAGIC) - 3)
         while block:
+            following = file.read(_BLOCK)
             at = 0
             while at + _HEADER.size <= len(block):
-                crc, length, kind = _HEADER.unpack_from(block, at)
-                part = block[at + _HEADER.size : at + _HEADER.size + length]
-                at += _HEADER.size + length
+                _, length, kind = _HEADER.unpack_from(block, at)
                 if kind == 0 and length == 0:
                     break  # the rest of the block is empty
-                if len(part) < length:
+                if (end := _end(block, at)) is not None:
+                    yield kind, block[at + _HEADER.size : end]
+                    at = end
+                    continue
+                begins = next((later for later in range(at + 1, len(block)) if _end(block, later)), None)
+                if begins is None and not following:
                     self._note("it ends in half a record (still written, or killed); all before was read")
-                elif zlib.crc32(part, zlib.crc32(bytes([kind]))) != crc:
-                    self._note(f"a damaged record near byte {place + at} was left out (wrong checksum)")
-                    yield 0, b""
-                else:
-                    yield kind, part
+                    break
+                self._note(f"a damaged record near byte {place + at} was left out (wrong checksum)")
+                yield 0, b""
+                at = len(block) if begins is None else begins
             place += len(block)
-            block = file.read(_BLOCK)
+            block = following
 
     def _check_start(self, start: bytes) -> None:
         if not start:
@@ -151,6 +156,17 @@ class WandbFile:
         whole = f"{self.path.name}: {sentence}"
         if whole not in self.notes:
             self.notes.append(whole)
+
+
+def _end(block: bytes, at: int) -> int | None:
+    """Where the part ends that begins at `at`, if it is whole and its checksum right."""
+    if at + _HEADER.size > len(block):
+        return None
+    crc, length, kind = _HEADER.unpack_from(block, at)
+    begin, end = at + _HEADER.size, at + _HEADER.size + length
+    if kind not in (_FULL, _FIRST, _MIDDLE, _LAST) or end > len(block):
+        return None
+    return end if zlib.crc32(block[begin:end], zlib.crc32(bytes([kind]))) == crc else None
 
 
 def _item(data: bytes) -> tuple[list[str], Any]:
