@@ -13,6 +13,7 @@ LOW = {*BASE, "runs"}
 MAY_IMPORT = {
     "runs": BASE,
     "curvature": BASE,
+    "averaging": BASE,
     "prepare": LOW,
     "forecaster": {*LOW, "prepare"},
     "latent": {*LOW, "prepare", "forecaster"},
@@ -80,7 +81,7 @@ def test_what_a_live_job_loads_needs_numpy_and_scipy_alone(folder):
 
 def test_jax_lives_in_latent_and_the_bench_only():
     for path in ROOT.rglob("*.py"):
-        if path.relative_to(ROOT).parts[0] in ("latent", "adapters", "scheduler", "bench"):
+        if path.relative_to(ROOT).parts[0] in ("latent", "adapters", "averaging", "scheduler", "bench"):
             continue
         found = {name.split(".")[0] for name in imports(path, inside_functions=True)} & JAX
         assert not found, f"{path.relative_to(ROOT)} imports {found}"

@@ -44,7 +44,7 @@ def cost(plan: Plan, entrant: Entrant, results: Results) -> Cost:
     tuning = records_of(plan.tuning(entrant), results)
     learning: list[Record] = []
     if entrant.learns == "from runs":
-        tuning = records_of(plan.sources(), results)
+        tuning = records_of(plan.sources(entrant.form), results)
     if entrant.learns != "nothing":
         piece = plan.learning(entrant, results)
         learning = records_of([piece] if piece else [], results)

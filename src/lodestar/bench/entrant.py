@@ -19,6 +19,7 @@ class Entrant:
     group: str
     learns: str
     grid: tuple[float, ...]
+    form: str = "recipe"
 
     def __post_init__(self):
         if "/" in self.name or not self.name.strip():
@@ -42,3 +43,4 @@ class Piece:
     learned: str | None = None
     sources: tuple[str, ...] = ()
     allowed_runs: int = 0
+    form: str = "recipe"

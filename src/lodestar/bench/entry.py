@@ -67,7 +67,7 @@ def _absolute(spec: str) -> str:
 
 def _entrant(spec: str, found: methods.AbstractMethod, problem: AbstractProblem) -> Entrant:
     grid = tuple(float(value) for value in found.grid(problem))
-    return Entrant(spec, found.name, found.title, found.group, found.learns, grid)
+    return Entrant(spec, found.name, found.title, found.group, found.learns, grid, found.sweep_form)
 
 
 def _check_names(people: Sequence[Entrant]) -> None:

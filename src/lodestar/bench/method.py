@@ -79,6 +79,8 @@ class AbstractMethod(abc.ABC):
     group: Literal["paper", "modern", "ours"]
     """Which list it is on: the paper's own baselines, what people use today, or Lodestar."""
     learns: Literal["nothing", "by training", "from runs"] = "nothing"
+    sweep_form: str = "recipe"
+    """The form of the optimiser in the runs it learns from: the recipe's own, or with averaged weights."""
 
     @abc.abstractmethod
     def grid(self, problem: AbstractProblem) -> tuple[float, ...]:

@@ -77,23 +77,31 @@ class Plan:
         gap = len(grid) / wanted
         return tuple(grid[math.floor(gap * (place + 0.5))] for place in range(wanted))
 
-    def sources(self) -> list[Piece]:
-        """The runs that methods which learn from runs look at: 100 by default, none where nobody does."""
+    def sources(self, form: str = "recipe") -> list[Piece]:
+        """The runs that methods which learn from runs look at: 100 by default, none where nobody does.
+
+        `form` is that of the optimiser: the tuning of the four shapes will do only where it is the recipe's own.
+        """
         if self.source == "shapes" or not self.shapes:
-            return [piece for entrant in self.shapes for piece in self._tuning(entrant)]
+            tuned = [piece for entrant in self.shapes for piece in self._tuning(entrant)]
+            return tuned if form == "recipe" else [_formed(piece, form) for piece in tuned]
         wanted = len(PAPER_SHAPES) * self.budget
-        plain = self.shapes[0]
+        plain, label = self.shapes[0], "sobol" if form == "recipe" else form
         return [
-            Piece(f"{SWEEP}/sobol/{wanted}/{place}", plain, SWEEP, math.nan, 2 * self.first_seed + place)
+            Piece(f"{SWEEP}/{label}/{wanted}/{place}", plain, SWEEP, math.nan, 2 * self.first_seed + place, form=form)
             for place in range(wanted)
         ]
+
+    def forms(self) -> tuple[str, ...]:
+        """The forms of the optimiser in the runs that anyone here learns from."""
+        return tuple(dict.fromkeys(entrant.form for entrant in self.entrants if entrant.learns == "from runs"))
 
     def learning(self, entrant: Entrant, results: Results) -> Piece | None:
         """How it learns; None while the runs it learns from are still being made."""
         if entrant.learns == "by training":
             name = f"{LEARN}/{entrant.name}/{self.budget}-runs/{self.learning_seed}"
             return Piece(name, entrant, LEARN, math.nan, self.learning_seed, allowed_runs=self.budget)
-        wanted = [piece.name for piece in self.sources()]
+        wanted = [piece.name for piece in self.sources(entrant.form)]
         if not all(results.ended(name) for name in wanted):
             return None
         found = tuple(name for name in wanted if name in results.records)
@@ -141,8 +149,8 @@ class Plan:
         return list(pieces.values())
 
     def _runs(self, results: Results) -> Iterator[Piece]:
-        if any(entrant.learns == "from runs" for entrant in self.entrants):
-            yield from self.sources()
+        for form in self.forms():
+            yield from self.sources(form)
         for entrant in self.entrants:
             yield from self.tuning(entrant)
         for entrant in self.entrants:
@@ -169,6 +177,12 @@ class Plan:
         if names and all(name in results.failures for name in names):
             return results.failures[names[0]]
         return None
+
+
+def _formed(piece: Piece, form: str) -> Piece:
+    """A tuning run of a shape made anew in another form of the optimiser, as a run of a sweep."""
+    _, shape, value, seed = piece.name.split("/")
+    return dataclasses.replace(piece, name=f"{SWEEP}/{form}-{shape}/{value}/{seed}", stage=SWEEP, form=form)
 
 
 def records_of(pieces: Sequence[Piece] | None, results: Results) -> list[Record]:

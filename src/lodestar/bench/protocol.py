@@ -107,6 +107,8 @@ def _trial(bench: Bench, piece: Piece, schedule: Schedule | None) -> Trial:
         "method": piece.entrant.spec,
         "stage": piece.stage,
     }
+    if piece.stage == SWEEP:
+        settings["form"] = piece.form
     if math.isfinite(piece.value):
         settings["value"] = piece.value
     if piece.learned is not None:

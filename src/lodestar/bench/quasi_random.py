@@ -1,25 +1,32 @@
-"""The quasi-random sweep that a method may learn from in place of the four shapes: as many runs, far more kinds.
+"""The schedules of the sweeps that methods learn from: quasi-random, or the four shapes in another form's optimiser.
 
-Comes in: a problem and a plan. Goes out: a schedule for each run by name, spread evenly (Sobol) over the logarithm of
-the peak rate within the recipe's own span, warm-up, plateau, decay and floor. The same for the same plan.
+Comes in: a problem and a plan. Goes out: a trial for each quasi-random run by name, spread evenly (Sobol) over the
+logarithm of the peak rate within the recipe's own span, warm-up, plateau, decay and floor; a schedule for each run of
+any sweep. The same for the same plan.
 """
 
+from lodestar.bench.optimisers.forms import space
 from lodestar.bench.plan import Plan
 from lodestar.bench.problem import AbstractProblem
-from lodestar.sweep import Schedule, Trial
-from lodestar.sweep.spaces import QuasiRandom, Range
+from lodestar.bench.results import SWEEP
+from lodestar.sweep import SHAPES, Schedule, Trial
 
 
-def trials(problem: AbstractProblem, plan: Plan) -> dict[str, Trial]:
+def trials(problem: AbstractProblem, plan: Plan, form: str = "recipe") -> dict[str, Trial]:
     """One for each run of the sweep; none if methods learn from the shapes."""
     if plan.source != "sobol":
         return {}
-    pieces, rates = plan.sources(), problem.recipe.rates
-    space = QuasiRandom(peak=Range(min(rates), max(rates), log=True))
-    found = space.trials(len(pieces), problem.total_steps, seed=plan.learning_seed)
+    pieces = plan.sources(form)
+    found = space(form, problem.recipe).trials(len(pieces), problem.total_steps, seed=plan.learning_seed)
     return {piece.name: trial for piece, trial in zip(pieces, found, strict=True)}
 
 
 def schedules(problem: AbstractProblem, plan: Plan) -> dict[str, Schedule]:
-    """Their schedules."""
-    return {name: trial.schedule for name, trial in trials(problem, plan).items() if trial.schedule is not None}
+    """The schedule of every run of every sweep."""
+    found: dict[str, Schedule] = {}
+    for form in plan.forms():
+        drawn = trials(problem, plan, form)
+        found |= {name: trial.schedule for name, trial in drawn.items() if trial.schedule is not None}
+        shapes = [piece for piece in plan.sources(form) if piece.stage == SWEEP and piece.name not in drawn]
+        found |= {one.name: SHAPES[one.entrant.name](one.value, problem.total_steps) for one in shapes}
+    return found

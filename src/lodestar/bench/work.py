@@ -21,6 +21,7 @@ from lodestar.bench.compiling import compiling
 from lodestar.bench.kept_programs import keep_programs
 from lodestar.bench.method import AbstractMethod
 from lodestar.bench.methods.schedule import ScheduleMethod
+from lodestar.bench.optimisers.forms import FORMS
 from lodestar.bench.problem import AbstractProblem
 from lodestar.bench.results import LEARN, SWEEP
 from lodestar.bench.train import train as make_run
@@ -41,8 +42,9 @@ def train(
     problem = tasks.problem(str(settings["task"]), str(settings["scale"]))
     if settings["stage"] == LEARN:
         return _learn(problem, methods.method(str(settings["method"])), seed, report, settings)
-    method = _quasi_random(schedule) if settings["stage"] == SWEEP else methods.method(str(settings["method"]))
-    return _run(problem, method, seed, report, settings)
+    if settings["stage"] == SWEEP:
+        return _run(problem, _of_a_sweep(schedule, str(settings["form"])), seed, report, settings)
+    return _run(problem, methods.method(str(settings["method"])), seed, report, settings)
 
 
 def _run(
@@ -103,10 +105,10 @@ def _learn(
     return {**_plain(found), "seconds": time.perf_counter() - began}
 
 
-def _quasi_random(schedule: Schedule | None) -> AbstractMethod:
+def _of_a_sweep(schedule: Schedule | None, form: str) -> AbstractMethod:
     if schedule is None:
-        raise BenchError("a quasi-random run needs a schedule, and the trial has none")
-    return ScheduleMethod("sobol", "quasi-random schedule", "ours", lambda peak, steps: schedule)
+        raise BenchError("a run of a sweep needs a schedule, and the trial has none")
+    return ScheduleMethod("sobol", "schedule of a sweep", "ours", lambda peak, steps: schedule, FORMS[form])
 
 
 def _plain(found: Mapping[str, Any]) -> dict[str, Scalar]:

@@ -148,6 +148,11 @@ class QuasiRandom(AbstractSpace):
         return {"kind": "sobol", **{key: dataclasses.asdict(value) for key, value in vars(self).items()}}
 
 
+def for_averaged_weights(space: QuasiRandom) -> QuasiRandom:
+    """The same with floors up to the peak itself: where weights are averaged, a rate need not fall to end well."""
+    return dataclasses.replace(space, floor=Range(0.0, 1.0))
+
+
 @dataclasses.dataclass(frozen=True)
 class Listed(AbstractSpace):
     """Trials as they are listed; each may be repeated with further seeds."""

@@ -28,7 +28,9 @@ _HOMES = {
     "greedy": "greedy",
     "prodigy": "prodigy",
     "mechanic": "mechanic",
+    "averaged": "averaged_flat",
     "lodestar-paper": "lodestar_paper",
+    "lodestar-plain": "lodestar_plain",
     "lodestar-open": "lodestar_open",
     "lodestar": "lodestar_default",
 }

@@ -12,8 +12,9 @@ from lodestar.sweep.trial import Schedule
 WARMUP = 0.05
 
 
-def _warm_then_flat(peak: float, total_steps: int) -> Schedule:
+def warm_then_flat(peak: float, total_steps: int) -> Schedule:
+    """The warm-up, then the peak to the end."""
     return trapezoid(peak, total_steps, warmup=WARMUP, plateau=1 - WARMUP)
 
 
-METHOD = ScheduleMethod("schedule-free", "schedule-free, averaged weights", "paper", _warm_then_flat, schedule_free)
+METHOD = ScheduleMethod("schedule-free", "schedule-free, averaged weights", "paper", warm_then_flat, schedule_free)

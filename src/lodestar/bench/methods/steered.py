@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar._errors import BenchError
-from lodestar.bench.method import AbstractController, AbstractLook
+from lodestar.bench.method import AbstractController, AbstractLook, Optimiser
 from lodestar.bench.methods.recipes_own import AbstractTaught
 from lodestar.bench.methods.schedule import Scheduled
+from lodestar.bench.optimisers.forms import optimiser
 from lodestar.bench.problem import AbstractProblem
 from lodestar.runs import RunSet, Scalar
 from lodestar.scheduler import Outcome, Scheduler
@@ -75,7 +76,8 @@ def open_loop(scheduler: Scheduler) -> Scheduled:
 class SteeredMethod(AbstractTaught):
     """Lodestar with a preset. `fits` are the settings of the fit at each scale.
 
-    `open_loop`: the plan made before the first update is followed to the end, whatever happens.
+    `open_loop`: the plan made before the first update is followed to the end, whatever happens. `sweep_form`: whether
+    it steers the recipe's own optimiser, or that with averaged weights.
     """
 
     name: str
@@ -85,6 +87,12 @@ class SteeredMethod(AbstractTaught):
     group: Literal["paper", "modern", "ours"] = "ours"
     learns: Literal["nothing", "by training", "from runs"] = "from runs"
     open_loop: bool = False
+    sweep_form: str = "recipe"
+
+    def optimiser(self, problem: AbstractProblem, value: float) -> Optimiser:
+        """The recipe's, in the form of the runs it learned from."""
+        del value
+        return optimiser(self.sweep_form, problem.recipe)
 
     def controller(
         self, problem: AbstractProblem, value: float, *, seed: int, knowledge: Path | None

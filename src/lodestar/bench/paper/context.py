@@ -90,7 +90,8 @@ class Context:
 
     def sources(self) -> RunSet:
         """The runs Lodestar learned from: the four shapes' tuning (or a sweep)."""
-        names = [piece.name for piece in self.plan.sources() if piece.name in self.results.records]
+        form = next((one.form for name in OURS for one in self.plan.entrants if one.name == name), "recipe")
+        names = [piece.name for piece in self.plan.sources(form) if piece.name in self.results.records]
         if not names:
             raise self.missing("there are no runs that Lodestar learned from")
         return self.home.runs.read(names)
