@@ -52,6 +52,10 @@ def arena_command(
     sweep: Annotated[
         str, typer.Option(metavar="sobol|grid", help="Learn from quasi-random runs, or from the paper's grid.")
     ] = "sobol",
+    optimiser: Annotated[
+        str,
+        typer.Option(metavar="averaged|recipe", help="Steer with averaged weights, or the recipe's optimiser alone."),
+    ] = "averaged",
     narrow: Annotated[
         int,
         typer.Option(min=1, metavar="TIMES", help="Sweep and tune on a network so many times narrower: steer big."),
@@ -90,7 +94,8 @@ def arena_command(
         _show_all(ArenaHome.of(out, known.name, scale), as_json)
         return
     try:
-        wanted = _contestants(variant, change, ablate, baseline, _sweep(sweep, runs, sweep_seed, narrow), fit_seed)
+        learned = _sweep(sweep, runs, sweep_seed, narrow, optimiser)
+        wanted = _contestants(variant, change, ablate, baseline, learned, fit_seed)
         problem = tasks.problem(_absolute(task), scale)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
@@ -100,14 +105,14 @@ def arena_command(
     _show(found, home, spent, as_json)
 
 
-def _sweep(kind: str, runs: int, seed: int, narrower: int = 1) -> Any:
+def _sweep(kind: str, runs: int, seed: int, narrower: int, form: str) -> Any:
     from lodestar.bench.arena.contestant import Sweep
 
     if kind not in ("sobol", "grid"):
         raise typer.BadParameter(f"must be sobol or grid, got {kind!r}", param_hint="--sweep")
     if kind == "grid":
-        return Sweep("grid", seed=seed, narrower=narrower)
-    return Sweep("sobol", runs=runs, seed=seed, narrower=narrower)
+        return Sweep("grid", seed=seed, narrower=narrower, form=form)
+    return Sweep("sobol", runs=runs, seed=seed, narrower=narrower, form=form)
 
 
 def _contestants(variant, change, ablate, baseline, sweep, fit_seed) -> "list[Contestant]":

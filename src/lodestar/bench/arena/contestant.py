@@ -11,11 +11,13 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
+from lodestar.bench.method import Optimiser
+from lodestar.bench.optimisers.forms import FORMS, optimiser, space
 from lodestar.bench.problem import AbstractProblem
 from lodestar.scheduler.settings import Settings, settings_of
 from lodestar.sweep import Trial
 from lodestar.sweep.shapes import PAPER_SHAPES
-from lodestar.sweep.spaces import Grid, QuasiRandom, Range
+from lodestar.sweep.spaces import Grid
 
 Changes = tuple[tuple[str, Any], ...]
 FIT = "fit."
@@ -27,7 +29,8 @@ _FIRST_SEED = 2000  # of quasi-random runs; tuning counts from 0, final runs fro
 class Sweep:
     """The runs a forecaster learns from: `runs` quasi-random schedules, or the paper's grid of shapes, rates, seeds.
 
-    `narrower`: of a network so many times narrower than the one that is judged.
+    `narrower`: of a network so many times narrower than the one that is judged. `form`: of the optimiser, in these runs
+    and in those that are steered: with averaged weights, or the recipe's own.
     """
 
     kind: Literal["sobol", "grid"] = "sobol"
@@ -36,29 +39,44 @@ class Sweep:
     seeds: int = 5
     seed: int = 0
     narrower: int = 1
+    form: str = "averaged"
+
+    def __post_init__(self):
+        if self.form not in FORMS:
+            raise ValueError(f"the optimiser's form must be one of {', '.join(FORMS)}, got {self.form!r}")
 
     def trials(self, problem: AbstractProblem) -> list[Trial]:
         """One for each run. A smaller sweep is the beginning of a larger one."""
-        rates = problem.recipe.rates
         if self.kind == "grid":
-            return Grid(self.shapes, rates, self.seeds).trials(None, problem.total_steps, seed=self.seed)
-        space = QuasiRandom(peak=Range(min(rates), max(rates), log=True))
-        found = space.trials(self.runs, problem.total_steps, seed=self.seed)
-        first = _FIRST_SEED + 1000 * self.seed
-        return [dataclasses.replace(trial, seed=first + place) for place, trial in enumerate(found)]
+            found = Grid(self.shapes, problem.recipe.rates, self.seeds).trials(
+                None, problem.total_steps, seed=self.seed
+            )
+        else:
+            drawn = space(self.form, problem.recipe).trials(self.runs, problem.total_steps, seed=self.seed)
+            first = _FIRST_SEED + 1000 * self.seed
+            found = [dataclasses.replace(trial, seed=first + place) for place, trial in enumerate(drawn)]
+        if self.form == "recipe":
+            return found
+        return [dataclasses.replace(trial, name=f"{self.form}-{trial.name}") for trial in found]
+
+    def optimiser(self, problem: AbstractProblem) -> Optimiser:
+        """What makes the updates."""
+        return optimiser(self.form, problem.recipe)
 
     @property
     def words(self) -> str:
         """In short."""
         again = f", sweep {self.seed}" if self.seed else ""
         again += f", {self.narrower} times narrower" if self.narrower > 1 else ""
+        again += ", averaged weights" if self.form == "averaged" else ""
         if self.kind == "sobol":
             return f"{self.runs} quasi-random runs{again}"
         return f"{' '.join(self.shapes)} x 5 rates x {self.seeds} seeds{again}"
 
     def identity(self) -> dict[str, Any]:
         """What tells it from another."""
-        size = {"narrower": self.narrower} if self.narrower > 1 else {}
+        size: dict[str, Any] = {"narrower": self.narrower} if self.narrower > 1 else {}
+        size |= {} if self.form == "recipe" else {"form": self.form}
         if self.kind == "sobol":
             return {"kind": "sobol", "runs": self.runs, "seed": self.seed, **size}
         return {"kind": "grid", "shapes": list(self.shapes), "seeds": self.seeds, "seed": self.seed, **size}
@@ -89,7 +107,11 @@ class Variant:
         if self.label:
             return self.label
         changed = [f"{key}={shown(value)}" for key, value in (*self.changes, *((FIT + k, v) for k, v in self.fit))]
-        return " ".join([self.preset, *(["open loop"] if self.open_loop else []), *changed])
+        loop, own = (
+            ["open loop"] if self.open_loop else [],
+            ["recipe's optimiser"] if self.sweep.form == "recipe" else [],
+        )
+        return " ".join([self.preset, *own, *loop, *changed])
 
     def settings(self) -> Settings:
         """All settings of its scheduler."""

@@ -27,7 +27,6 @@ from lodestar.bench.choice import choose
 from lodestar.bench.method import AbstractController, AbstractMethod, Optimiser
 from lodestar.bench.methods.schedule import Scheduled
 from lodestar.bench.methods.steered import Steered, SteeredMethod, open_loop
-from lodestar.bench.optimisers.plain import plain as recipes_own
 from lodestar.bench.problem import AbstractProblem
 from lodestar.bench.results import Record, Results
 from lodestar.bench.train import Outcome
@@ -116,7 +115,7 @@ class Judge:
             facts = [{"schedule": schedule.name, "method": "sweep"} for schedule in schedules]
             outcomes = self._play(
                 f"sweep ({sweep.words})", list(map(Scheduled, schedules)), [t.seed for t in chosen], names, facts,
-                done=len(trials) - len(missing) + first, of=len(trials),
+                done=len(trials) - len(missing) + first, of=len(trials), optimiser=sweep.optimiser(self.problem),
             )  # fmt: skip
             self.home.runs.add_many(outcome.run for outcome in outcomes)
         return self.home.runs.read(list(trials))
@@ -199,7 +198,8 @@ class Judge:
 
         def play(seeds: Sequence[int], names: Sequence[str]) -> list[Outcome]:
             facts = [{"schedule": schedule.name, "method": "replay"} for _ in seeds]
-            return self._play(replay.name, [Scheduled(schedule) for _ in seeds], seeds, names, facts)
+            made = [Scheduled(schedule) for _ in seeds]
+            return self._play(replay.name, made, seeds, names, facts, optimiser=replay.sweep.optimiser(self.problem))
 
         return play, {"peak_lr": float(schedule.rates.max())}
 
@@ -217,7 +217,7 @@ class Judge:
 
         def play(seeds: Sequence[int], names: Sequence[str]) -> list[Outcome]:
             controllers = [self._steered(variant, forecaster, seed, logs) for seed in seeds]
-            return self._play(variant.name, controllers, seeds, names)
+            return self._play(variant.name, controllers, seeds, names, optimiser=variant.sweep.optimiser(self.problem))
 
         errors = forecaster.facts.get("best_error")  # of the fit, on runs it did not learn from
         return play, {} if errors is None else {"held_out_error": float(np.mean(errors))}
@@ -239,7 +239,7 @@ class Judge:
         return self._play(what, made, seeds, names, facts, done=done, of=of, optimiser=optimiser)
 
     def _play(
-        self, what: str, controllers, seeds, names, facts=None, *, done: int = 0, of: int = 0, optimiser=None
+        self, what: str, controllers, seeds, names, facts=None, *, optimiser: Optimiser, done: int = 0, of: int = 0
     ) -> list[Outcome]:
         """Some runs, at most `AT_ONCE` in one program, counted as parts of `of` (or on their own)."""
         total, found, began = of or len(names), [], time.perf_counter()
@@ -248,7 +248,7 @@ class Judge:
             count = len(names[here])
             found += lockstep.play(
                 self.problem,
-                optimiser or recipes_own(self.problem.recipe),
+                optimiser,
                 controllers[here],
                 seeds[here],
                 names[here],

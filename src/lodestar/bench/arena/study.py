@@ -7,6 +7,7 @@ here by itself. Runs nothing.
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 from lodestar.bench.arena.contestant import Sweep, Variant, shown, with_changes
 from lodestar.scheduler.settings import PRESETS
@@ -46,18 +47,19 @@ def horizon(start: Variant) -> list[Variant]:
 
 def volume(start: Variant) -> list[Variant]:
     """The paper's grid with few and many seeds."""
-    return [_learning(start, Sweep("grid", seeds=seeds), f"grid, {_seeds(seeds)}") for seeds in VOLUMES]
+    grid = _like(start, kind="grid")
+    return [_learning(start, dataclasses.replace(grid, seeds=seeds), f"grid, {_seeds(seeds)}") for seeds in VOLUMES]
 
 
 def diversity(start: Variant) -> list[Variant]:
     """The paper's grid, without OneCycle, OneCycle only; and as many quasi-random runs as the whole grid has."""
     others = tuple(shape for shape in PAPER_SHAPES if shape != "onecycle")
-    whole = Sweep("grid", seeds=5)
+    whole = _like(start, kind="grid", seeds=5)
     return [
         _learning(start, whole, "four shapes"),
-        _learning(start, Sweep("grid", shapes=others, seeds=5), "without onecycle"),
-        _learning(start, Sweep("grid", shapes=("onecycle",), seeds=5), "onecycle only"),
-        _learning(start, Sweep("sobol", runs=100), "100 quasi-random"),
+        _learning(start, dataclasses.replace(whole, shapes=others), "without onecycle"),
+        _learning(start, dataclasses.replace(whole, shapes=("onecycle",)), "onecycle only"),
+        _learning(start, _like(start, kind="sobol", runs=100), "100 quasi-random"),
     ]
 
 
@@ -79,6 +81,11 @@ def study(name: str, start: Variant) -> list[Variant]:
 
 def _learning(start: Variant, sweep: Sweep, label: str) -> Variant:
     return dataclasses.replace(start, sweep=sweep, label=f"{start.preset}: {label}")
+
+
+def _like(start: Variant, **changes: Any) -> Sweep:
+    """A sweep of another kind with the same form of the optimiser."""
+    return Sweep(form=start.sweep.form, **changes)
 
 
 def _seeds(count: int) -> str:

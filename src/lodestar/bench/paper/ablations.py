@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lodestar._errors import BenchError
-from lodestar.bench.arena.contestant import Variant
+from lodestar.bench.arena.contestant import Sweep, Variant
 from lodestar.bench.arena.home import FOLDER, ArenaHome
 from lodestar.bench.arena.result import Result, mark_of
 from lodestar.bench.arena.standings import Standing, standings
 from lodestar.bench.arena.study import STUDIES, study
+from lodestar.bench.optimisers.forms import FORMS
 from lodestar.bench.paper import draw_ablations, tell_ablations
 from lodestar.bench.paper.context import Context
 from lodestar.bench.paper.item import AbstractItem, Findings, Made, Picture
@@ -93,17 +94,26 @@ class Ablations(AbstractItem):
 
 
 def judged(name: str, preset: str, results: Sequence[Result]) -> list[Judged]:
-    """The variants of a study that were judged as they are now: the newest result, on the most seeds."""
+    """The variants of a study that were judged as they are now: the newest result, on the most seeds.
+
+    Those with the form of the optimiser of which more were judged: the recipe's own, or with averaged weights.
+    """
     by_mark: dict[str, Result] = {}
     for one in results:
         key = mark_of(one.identity)
         if key not in by_mark or len(one.seeds) >= len(by_mark[key].seeds):
             by_mark[key] = one
-    pairs = ((variant, by_mark.get(mark_of(variant.identity()))) for variant in study(name, Variant(preset=preset)))
-    found = [Judged(name, variant, result) for variant, result in pairs if result is not None]
+    found = max((_there(name, preset, form, by_mark) for form in FORMS), key=len)
     most = max((len(one.result.seeds) for one in found), default=0)
     same = [one for one in found if len(one.result.seeds) == most]
     return same if len(same) > 1 else []  # one alone (the preset itself) is no study
+
+
+def _there(name: str, preset: str, form: str, by_mark: dict[str, Result]) -> list[Judged]:
+    """A study's variants with one form of the optimiser, as far as they were judged."""
+    variants = study(name, Variant(preset=preset, sweep=Sweep(form=form)))
+    pairs = ((variant, by_mark.get(mark_of(variant.identity()))) for variant in variants)
+    return [Judged(name, variant, result) for variant, result in pairs if result is not None]
 
 
 def reference(found: Sequence[Judged]) -> Judged:
