@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lodestar.sweep import Grid, Listed, QuasiRandom, Range, Schedule, Trial, paper_grid
+from lodestar.sweep.call import make_space
 
 
 def digests(trials):
@@ -39,6 +40,15 @@ def test_the_grids_first_runs_try_every_schedule_once_and_more_seeds_follow():
 def test_the_first_quasi_random_trials_are_the_same_for_any_number(few, more, seed):
     space = QuasiRandom()
     assert digests(space.trials(few, 30, seed=seed)) == digests(space.trials(few + more, 30, seed=seed)[:few])
+
+
+def test_with_averaged_weights_a_rate_need_not_fall():
+    plain, averaged = (make_space(name, 100, seed=0, peak=(1e-3, 1e-1)) for name in ("sobol", "averaged"))
+    floors = [[trial.settings["floor"] for trial in one.trials(64, 100, seed=0)] for one in (plain, averaged)]
+    assert max(floors[0]) == 0.1 and max(floors[1]) > 0.95 and min(floors[1]) < 0.05
+    assert averaged.identity() != plain.identity()
+    ends = [rates(trial).rates[-1] / rates(trial).peak for trial in averaged.trials(64, 100, seed=0)]
+    np.testing.assert_allclose(ends, floors[1], atol=0.1)  # the last update comes just before the end
 
 
 def test_quasi_random_trials_cover_each_range_evenly():

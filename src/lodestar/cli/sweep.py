@@ -34,7 +34,11 @@ def sweep_command(
         str | None, typer.Option(metavar="LINE", help="A shell command instead of a function; see below.")
     ] = None,
     space: Annotated[
-        str, typer.Option(metavar="sobol|paper|FILE", help="Which schedules: quasi-random, the paper's grid, a file.")
+        str,
+        typer.Option(
+            metavar="sobol|averaged|paper|FILE",
+            help="Which schedules: quasi-random, quasi-random for averaged weights, the paper's grid, a file.",
+        ),
     ] = "sobol",
     runs: Annotated[
         int | None, typer.Option(min=1, help="How many runs; default 100, or all that a file lists.")

@@ -16,7 +16,15 @@ from lodestar.sweep.journal import folder_beside
 from lodestar.sweep.local import LocalPlace
 from lodestar.sweep.place import AbstractPlace, Job
 from lodestar.sweep.space_file import read_space
-from lodestar.sweep.spaces import DEFAULT_PEAK, AbstractSpace, Listed, QuasiRandom, Range, paper_grid
+from lodestar.sweep.spaces import (
+    DEFAULT_PEAK,
+    AbstractSpace,
+    Listed,
+    QuasiRandom,
+    Range,
+    for_averaged_weights,
+    paper_grid,
+)
 from lodestar.sweep.sweep import OnEvent, OnStart, SweepResult, run_trials
 from lodestar.sweep.trial import Trial
 
@@ -49,9 +57,10 @@ def run_sweep(
 ) -> SweepResult:
     """Sweep `function` (the function, "module:name" or "file.py:name") or a shell `command`; runs go into `out`.
 
-    `space` is "sobol" (quasi-random), "paper" (the grid), a TOML or CSV file, or trials of your own; `runs` how many of
-    it (default 100, or all a file holds); `peak` the lowest and highest peak rate. `place` is None (this machine),
-    "ray", a "ray://" address, or a place. Called again after a kill, only what is missing is made.
+    `space` is "sobol" (quasi-random), "averaged" (the same for jobs with averaged weights), "paper" (the grid), a TOML
+    or CSV file, or trials of your own; `runs` how many of it (default 100, or all a file holds); `peak` the lowest and
+    highest peak rate. `place` is None (this machine), "ray", a "ray://" address, or a place. Called again after a kill,
+    only what is missing is made.
     """
     job = make_job(
         function, command, metric_name=metric_name, direction=direction, task=task, cut_diverged=cut_diverged
@@ -96,13 +105,16 @@ def make_space(
         return space
     if not isinstance(space, str | Path):
         return Listed(list(space), seeds or 1)
-    if str(space) == "sobol":
+    if str(space) in ("sobol", "averaged"):
         low, high = peak or DEFAULT_PEAK
-        return QuasiRandom(peak=Range(low, high, log=True))
+        found = QuasiRandom(peak=Range(low, high, log=True))
+        return for_averaged_weights(found) if str(space) == "averaged" else found
     if str(space) == "paper":
         return paper_grid(peak or DEFAULT_PEAK, *([] if seeds is None else [seeds]))
     if peak is not None:
-        raise SweepError("--peak goes with the spaces sobol and paper; a file says its own. Fix: leave one out")
+        raise SweepError(
+            "--peak goes with the spaces sobol, averaged and paper; a file says its own. Fix: leave one out"
+        )
     return read_space(Path(space), total_steps, seed=seed, seeds=seeds)
 
 

@@ -31,7 +31,7 @@ FAMILY = ("warmup", "plateau", "power", "floor")
 def read_space(path: Path, total_steps: int | None, *, seed: int, seeds: int | None = None) -> AbstractSpace:
     """The space that a file describes. CSV schedules may set the length themselves."""
     if not path.is_file():
-        raise SweepError(f"there is no file {path}. Fix: check the path, or name a space: paper, sobol")
+        raise SweepError(f"there is no file {path}. Fix: check the path, or name a space: paper, sobol, averaged")
     if path.suffix.lower() == ".csv":
         return _from_csv(path, total_steps, seed=seed, seeds=seeds or 1)
     if path.suffix.lower() != ".toml":
