@@ -112,9 +112,7 @@ def make_space(
     if str(space) == "paper":
         return paper_grid(peak or DEFAULT_PEAK, *([] if seeds is None else [seeds]))
     if peak is not None:
-        raise SweepError(
-            "--peak goes with the spaces sobol, averaged and paper; a file says its own. Fix: leave one out"
-        )
+        raise SweepError("--peak goes with sobol, averaged and paper; a file says its own. Fix: leave one out")
     return read_space(Path(space), total_steps, seed=seed, seeds=seeds)
 
 
