@@ -79,6 +79,13 @@ class FromRuns(Plain):
         return {"seconds": 0.0, "training_runs": 0, "runs_learned_from": len(runs)}
 
 
+class FromAveragedRuns(FromRuns):
+    """The same, from runs with averaged weights."""
+
+    name = "from-averaged-runs"
+    sweep_form = "averaged"
+
+
 class ByTraining(FromRuns):
     """Claims to have trained."""
 

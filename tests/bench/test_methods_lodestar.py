@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lodestar._errors import BenchError
-from lodestar.bench.methods import method
+from lodestar.bench.methods import method, names
 from lodestar.bench.methods.steered import Steered
 from lodestar.bench.tasks import problem
 from lodestar.bench.train import train
@@ -80,6 +80,17 @@ def test_the_open_loop_follows_the_first_plan_whatever_happens(learned, digits):
     wanted = [plan.lr_at(int(step)) for step in outcome.run.lr.steps]
     np.testing.assert_allclose(outcome.run.lr.values, wanted, rtol=1e-12)
     assert not (path.parent / "decisions" / "lodestar-open-7.jsonl").exists()
+
+
+def test_the_default_steers_averaged_weights_and_the_others_the_recipe_s_own(digits):
+    forms = {name: method(name).optimiser(digits, math.nan) for name in names() if name.startswith("lodestar")}
+    assert {name: form.averaged for name, form in forms.items()} == {
+        "lodestar-paper": False,
+        "lodestar-plain": False,
+        "lodestar-open": True,
+        "lodestar": True,
+    }
+    assert forms["lodestar"] is method("averaged").optimiser(digits, 0.01)
 
 
 def test_every_loss_reaches_the_scheduler_and_rates_are_its_own():

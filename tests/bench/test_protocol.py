@@ -162,6 +162,30 @@ def test_quasi_random_runs_have_schedules_of_their_own(tmp_path):
     assert {run.facts.schedule for run in runs} == {"trapezoid"}
 
 
+@pytest.mark.parametrize(
+    ("source", "prefix", "kinds"), [("sobol", "sweep/averaged/", 1), ("shapes", "sweep/averaged-", 4)]
+)
+def test_runs_of_another_form_are_made_with_its_optimiser(tmp_path, source, prefix, kinds):
+    found = bench(tmp_path, (f"{OWN}:FromAveragedRuns",), tune=(1, 1), seeds=1, source=source)
+    carry_out(found, Here())
+    runs = [run for run in found.home.runs if run.name.startswith("sweep/")]
+    assert len(runs) == 4 and all(run.name.startswith(prefix) for run in runs)
+    assert len({run.facts.schedule for run in runs}) == kinds
+
+
+def test_a_shape_made_anew_with_averaged_weights_ends_elsewhere(tmp_path):
+    ends = []
+    for name in ("FromRuns", "FromAveragedRuns"):
+        found = bench(tmp_path / name, (f"{OWN}:{name}",), tune=(1, 1), seeds=1, source="shapes")
+        carry_out(found, Here())
+        runs = [run for run in found.home.runs if run.name.startswith(("sweep/", "tune/"))]
+        ends.append({run.facts.schedule: (run.peak_lr, run.loss.values[-1]) for run in runs})
+    plain, averaged = ends
+    assert plain.keys() == averaged.keys() and len(plain) == 4
+    for shape, (peak, loss) in plain.items():
+        assert averaged[shape][0] == peak and averaged[shape][1] != loss
+
+
 def test_the_same_command_gives_the_same_numbers(done, tmp_path):
     found, _ = done
     carry_out(bench(tmp_path, ("constant",)), Here())

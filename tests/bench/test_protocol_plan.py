@@ -78,6 +78,29 @@ def test_quasi_random_runs_are_as_many_and_extra():
     assert all(name.startswith("sweep/sobol/") for name in piece.sources)
 
 
+AVERAGED = dataclasses.replace(OURS, name="averaging", form="averaged")
+
+
+def test_each_form_of_the_optimiser_has_a_sweep_of_its_own():
+    plan = Plan((OURS, AVERAGED), SHAPES, source="sobol")
+    results, sizes = play(plan)
+    assert sizes == [200, 2, 40]
+    ours, other = plan.learning(OURS, results), plan.learning(AVERAGED, results)
+    assert ours is not None and other is not None and not {*ours.sources} & {*other.sources}
+    assert all(name.startswith("sweep/averaged/") for name in other.sources)
+    assert {piece.form for piece in plan.sources("averaged")} == {"averaged"}
+
+
+def test_the_shapes_are_made_anew_for_another_form_than_the_recipes():
+    plan = Plan((AVERAGED,), SHAPES)
+    results, sizes = play(plan)
+    assert sizes == [100, 1, 20]
+    piece = plan.learning(AVERAGED, results)
+    assert piece is not None and {name.split("/")[1] for name in piece.sources} == {
+        f"averaged-{entrant.name}" for entrant in SHAPES
+    }
+
+
 def test_where_nobody_learns_from_runs_none_are_made():
     plan = Plan(SHAPES, source="sobol")
     assert plan.sources() == [] and {piece.stage for piece in plan.due(play(plan, rounds=0)[0])} == {"tune"}
