@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import optax
 
+from lodestar.averaging import INTERPOLATION, POWER
 from lodestar.averaging.optax import averaged as form
 from lodestar.averaging.optax import averaged_params
 from lodestar.bench.method import Optimiser, OptimiserState
@@ -19,12 +20,12 @@ from lodestar.bench.problem import Params, Recipe
 
 
 @functools.cache
-def averaged(recipe: Recipe) -> Optimiser:
-    """The averaged form of the recipe's optimiser."""
+def averaged_with(recipe: Recipe, interpolation: float, power: float) -> Optimiser:
+    """The averaged form of the recipe's optimiser, with numbers of your own."""
     still = direction(dataclasses.replace(recipe, b1=0.0, momentum=0.0))
 
     def at(rate: jax.Array) -> optax.GradientTransformationExtraArgs:
-        return form(optax.chain(still, optax.scale(-rate)))
+        return form(optax.chain(still, optax.scale(-rate)), interpolation=interpolation, power=power)
 
     def init(params: Params, rate: jax.Array) -> OptimiserState:
         return at(rate).init(params)
@@ -34,3 +35,8 @@ def averaged(recipe: Recipe) -> Optimiser:
         return optax.apply_updates(params, moves), state, rate
 
     return Optimiser(init, update, lambda params, state: averaged_params(state), averaged=True)
+
+
+def averaged(recipe: Recipe) -> Optimiser:
+    """The averaged form of the recipe's optimiser."""
+    return averaged_with(recipe, INTERPOLATION, POWER)
