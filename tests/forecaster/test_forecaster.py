@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import subprocess
 import sys
@@ -7,7 +8,7 @@ import pytest
 from tests.curves import toy_run
 
 from lodestar._errors import ForecasterError
-from lodestar.forecaster import Bands, Piece
+from lodestar.forecaster import Bands, Piece, load
 from lodestar.forecaster.bands import LEVELS, SEEN, TARGETS
 from lodestar.forecaster.quality import relative_mse, spearman
 from lodestar.forecaster.tokens import piece_tokens
@@ -42,6 +43,22 @@ def test_bands_widen_where_members_disagree_more_than_usual():
     torn = bands.around(centre, np.full((2, 3), 0.3), 0.1, times, 0.8)
     np.testing.assert_allclose(usual[1], 1.0)
     np.testing.assert_allclose(torn[1], 3.0)
+
+
+def test_a_run_steered_to_be_good_has_the_band_of_good_runs(tmp_path):
+    shape = (len(LEVELS), len(SEEN), len(TARGETS), 3)
+    plain = Bands(np.full(shape, -1.0), np.full(shape, 1.0), np.full(shape[1:], 0.1))
+    table = np.stack([np.full((len(LEVELS), len(SEEN)), -0.25), np.full((len(LEVELS), len(SEEN)), 0.5)])
+    bands = dataclasses.replace(plain, good=table)
+    assert bands.around_final(2.0, 0.1, 0.25, 0.8) == pytest.approx((1.0, 3.0))
+    assert bands.around_final(2.0, 0.1, 0.25, 0.8, good=True) == pytest.approx((1.75, 2.5))
+    assert bands.around_final(2.0, 0.2, 0.25, 0.8, good=True) == pytest.approx((1.5, 3.0))
+    assert plain.around_final(2.0, 0.1, 0.25, 0.8, good=True) == pytest.approx((1.0, 3.0))
+    forecaster = random_forecaster(seed=0)
+    for one in (plain, bands):  # files without the table are read as well
+        dataclasses.replace(forecaster, bands=one).save(tmp_path / "f.lodestar")
+        again = load(tmp_path / "f.lodestar").bands.good
+        assert again is None if one.good is None else np.array_equal(again, one.good)
 
 
 def test_an_unknown_level_is_refused():

@@ -139,6 +139,8 @@ class Forecaster:
             "bands.high": self.bands.high,
             "bands.typical": self.bands.typical,
         }
+        if self.bands.good is not None:
+            tensors["bands.good"] = self.bands.good
         header = {
             "architecture": self.network.shape.to_dict(),
             "recipe": self.recipe.to_dict(),
@@ -174,7 +176,7 @@ def _assemble(tensors: Mapping[str, NDArray], header: Mapping[str, Any]) -> Fore
             tensors["library.merit"],
         ),
         ranges=Ranges(tensors["ranges.low"], tensors["ranges.high"], float(header["lr_min"]), float(header["lr_max"])),
-        bands=Bands(tensors["bands.low"], tensors["bands.high"], tensors["bands.typical"]),
+        bands=Bands(tensors["bands.low"], tensors["bands.high"], tensors["bands.typical"], tensors.get("bands.good")),
         facts=header["facts"],
         quality=header["quality"],
     )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar.forecaster.architecture import Architecture
-from lodestar.forecaster.bands import LEVELS, SEEN, TARGETS, Bands
+from lodestar.forecaster.bands import LEVELS, SEEN, TARGETS, Bands, widened
 from lodestar.forecaster.forecast import Piece
 from lodestar.forecaster.forecaster import Forecaster, Ranges
 from lodestar.forecaster.library import Library
@@ -26,6 +26,7 @@ from lodestar.runs.run import Direction
 _LIBRARY = 32
 _LOOKED_AT = 200  # most runs used for bands, spread and quality
 _WINDOW = 0.05
+_LEAST_GOOD = 5  # runs that a table of good ones is made from
 
 
 def finish(
@@ -47,9 +48,8 @@ def finish(
     apart = [_HeldOut.of(bare, data, folds, seen) for seen in SEEN]
     if len(apart[0].truth) == 0:
         return dataclasses.replace(bare, spread=spread, library=library)
-    return dataclasses.replace(
-        bare, spread=spread, library=library, bands=_bands(apart), quality=_quality(data, apart[1], apart[5])
-    )
+    bands, quality = _bands(apart, data.recipe.direction), _quality(data, apart[1], apart[5])
+    return dataclasses.replace(bare, spread=spread, library=library, bands=bands, quality=quality)
 
 
 def pieces_of(data: Prepared, runs: Sequence[int] | NDArray[np.int64], low: float, high: float) -> list[Piece]:
@@ -126,8 +126,11 @@ def _ranges(data: Prepared) -> Ranges:
     return Ranges(low, high, rate_low, rate_high)
 
 
-def _bands(apart: Sequence[_HeldOut]) -> Bands:
-    """Quantiles of truth minus forecast in bins of (seen, target), widened a little for the few runs they come from."""
+def _bands(apart: Sequence[_HeldOut], direction: Direction) -> Bands:
+    """Quantiles of truth minus forecast in bins of (seen, target), widened a little for the few runs they come from.
+
+    Each offset is divided by how much wider the band will be where members disagree as they did there.
+    """
     shape = (len(SEEN), len(TARGETS), 3)
     low, high, typical = np.zeros((len(LEVELS), *shape)), np.zeros((len(LEVELS), *shape)), np.zeros(shape)
     for row, part in enumerate(apart):
@@ -137,13 +140,34 @@ def _bands(apart: Sequence[_HeldOut]) -> Bands:
             for channel in range(3):
                 chosen = bins == column
                 fine = part.mask[:, chosen, channel]
-                off = (part.truth - part.forecast)[:, chosen, channel][fine]
-                typical[row, column, channel] = part.disagreement[:, chosen, channel].mean()
+                usual = part.disagreement[:, chosen, channel].mean()
+                wider = widened(part.disagreement[:, chosen, channel], usual)
+                off = ((part.truth - part.forecast)[:, chosen, channel] / wider)[fine]
+                typical[row, column, channel] = usual
                 for which, level in enumerate(LEVELS):
                     low[which, row, column, channel], high[which, row, column, channel] = _quantiles(
                         off, level, len(part.truth)
                     )
-    return Bands(low, high, typical)
+    return Bands(low, high, typical, _good(apart, typical, direction))
+
+
+def _good(apart: Sequence[_HeldOut], typical: NDArray, direction: Direction) -> NDArray[np.float64] | None:
+    """The same of the final metric alone, among the runs forecast to end in the better half: (2, levels, seen)."""
+    half = len(apart[0].truth) // 2
+    if half < _LEAST_GOOD:
+        return None
+    found = np.zeros((2, len(LEVELS), len(SEEN)))
+    for row, part in enumerate(apart):
+        points = part.truth.shape[1]
+        last = np.arange(points) * len(TARGETS) // points >= len(TARGETS) - 1
+        sign = -1.0 if direction is Direction.MAX else 1.0
+        better = np.argsort(sign * part.forecast[:, -1, METRIC], kind="stable")[:half]
+        wider = widened(part.disagreement[better][:, last, METRIC], typical[row, -1, METRIC])
+        off = (part.truth - part.forecast)[better][:, last, METRIC] / wider
+        off = off[part.mask[better][:, last, METRIC]]
+        for which, level in enumerate(LEVELS):
+            found[:, which, row] = _quantiles(off, level, half)
+    return found
 
 
 def _quantiles(off: NDArray, level: float, runs: int) -> tuple[float, float]:

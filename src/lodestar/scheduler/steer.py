@@ -145,7 +145,7 @@ def _challenge(
     course = _course(forecaster, settings, seen, weighed, pairs)
     if not all(np.all(np.isfinite(part)) for part in (course.lr, course.loss, course.metric)):
         return dataclasses.replace(facts, outcome=Outcome.NOT_FINITE)
-    (band,) = _bands(forecaster, (reached,), weighed.as_is, seen)
+    band = _band(forecaster, reached, weighed.as_is, seen, steered=True)
     return dataclasses.replace(facts, outcome=Outcome.REPLANNED, course=course, predicted=reached, band=band)
 
 
@@ -195,26 +195,27 @@ def _going_on(
     scale = forecaster.recipe.normaliser.metric
     forecast = float(scale.inverse(scale.forward(as_is).mean()))
     predicted = own if math.isfinite(own) else forecast
-    around, alone = _bands(forecaster, (predicted, forecast), as_is, seen)
     return {
         "plan_forecast": own,
         "forecast": forecast,
-        "forecast_band": alone,
+        "forecast_band": _band(forecaster, forecast, as_is, seen, steered=False),
         "predicted": predicted,
-        "band": around,
+        "band": _band(forecaster, predicted, as_is, seen, steered=True),
     }
 
 
-def _bands(
-    forecaster: Forecaster, finals: tuple[float, ...], as_is: NDArray[np.float64], seen: int
-) -> list[tuple[float, float] | None]:
-    """The bands around final metrics, wider where the members disagree about the live run."""
+def _band(
+    forecaster: Forecaster, final: float, as_is: NDArray[np.float64], seen: int, *, steered: bool
+) -> tuple[float, float] | None:
+    """The band around a final metric, wider where the members disagree about the live run.
+
+    A run that is steered is meant to be good, and has the narrower band of good runs.
+    """
     scale = forecaster.recipe.normaliser.metric
-    centre, spread = np.zeros((len(finals), 3)), np.zeros((len(finals), 3))
-    centre[:, METRIC], spread[:, METRIC] = scale.forward(finals), np.std(scale.forward(as_is))
-    sides = forecaster.bands.around(centre, spread, seen / forecaster.points, np.ones(len(finals)), LEVEL)
-    ends = np.sort(scale.inverse(np.stack([side[:, METRIC] for side in sides])), axis=0).T.tolist()
-    return [(low, high) if math.isfinite(low) and math.isfinite(high) else None for low, high in ends]
+    spread, share = float(np.std(scale.forward(as_is))), seen / forecaster.points
+    sides = forecaster.bands.around_final(float(scale.forward(final)), spread, share, LEVEL, good=steered)
+    low, high = sorted(map(float, scale.inverse(np.array(sides))))
+    return (low, high) if math.isfinite(low) and math.isfinite(high) else None
 
 
 def _latest(points: Points, seen: int) -> float:
