@@ -98,6 +98,19 @@ def test_no_run_of_a_sweep_has_the_seed_of_a_final_run():
         assert not {trial.seed for trial in sweep.trials(digits)} & set(range(1000, 2000))
 
 
+def test_the_forms_of_the_optimiser_are_told_apart():
+    digits = problem("digits-mlp", "smoke")
+    plain, averaged = Sweep(runs=20, form="recipe"), Sweep(runs=20)
+    assert not {trial.name for trial in plain.trials(digits)} & {trial.name for trial in averaged.trials(digits)}
+    assert "form" not in plain.identity() and averaged.identity()["form"] == "averaged"
+    assert averaged.optimiser(digits).averaged and not plain.optimiser(digits).averaged
+    assert Variant(sweep=plain).name == "default recipe's optimiser"
+    for one in study("diversity", Variant(sweep=plain)):
+        assert one.sweep.form == "recipe"
+    with pytest.raises(ValueError, match="form must be one of recipe, averaged, got 'sgd'"):
+        Sweep(form="sgd")
+
+
 # studies
 
 

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -14,10 +15,13 @@ from lodestar.bench.arena.contestant import Baseline, Sweep, Variant
 from lodestar.bench.arena.home import ArenaHome
 from lodestar.bench.arena.judge import Judge
 from lodestar.bench.methods import method
+from lodestar.bench.methods.schedule import ScheduleMethod
+from lodestar.bench.optimisers.forms import optimiser
 from lodestar.bench.tasks import problem
 from lodestar.bench.train import train
 from lodestar.cli import app
 from lodestar.scheduler import read_log
+from lodestar.sweep.shapes import constant
 from lodestar.testing.forecasters import random_forecaster
 
 WORDS = ("bench", "arena", "--task", "digits-mlp", "--scale", "smoke", "--out", "out")
@@ -48,6 +52,21 @@ def played(tmp_path_factory, digits):
 @pytest.fixture
 def home(played) -> ArenaHome:
     return ArenaHome.of(played[0] / "out", "digits-mlp", "smoke")
+
+
+def test_a_run_of_the_arena_has_the_form_of_its_sweep(digits, tmp_path):
+    """Bit for bit the run that the bench makes with the same optimiser."""
+    judge, made = Judge(digits, ArenaHome(tmp_path / "arena"), lanes=1), {}
+    for form in ("recipe", "averaged"):
+        sweep = Sweep("grid", shapes=("constant",), seeds=1, form=form)
+        run = judge.sweep(sweep)[2]
+        name = {"recipe": "constant", "averaged": "averaged-constant"}[form]
+        assert run.name.startswith(f"sweep/{name}")
+        shape = ScheduleMethod("one", "one", "ours", constant, lambda recipe, form=form: optimiser(form, recipe))
+        alone = train(digits, shape, run.peak_lr, seed=run.facts.seed or 0).run
+        np.testing.assert_array_equal(run.metric.values, alone.metric.values)
+        made[form] = run.metric.values
+    assert not np.array_equal(made["recipe"], made["averaged"])
 
 
 def test_the_command_judges_the_preset_its_open_loop_and_a_baseline(played):
