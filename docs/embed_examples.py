@@ -10,6 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SHOWN = {
     "PyTorch": "torch_loop.py",
+    "PyTorch with averaged weights": "torch_averaged.py",
     "Lightning": "lightning_module.py",
     "Transformers": "transformers_trainer.py",
     "JAX and Optax": "optax_loop.py",

@@ -1,5 +1,6 @@
 """Averaged weights on a torch optimizer: against the formula, against the Optax form, and how it may be used."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.adapters.digits import batch_at, digits
+from tests.adapters.run_example import run_example
 from torch import nn
 
 from lodestar.adapters.torch import LodestarLR
@@ -180,3 +182,8 @@ def test_misuse_is_told():
     other = AveragedWeights(torch.optim.SGD(nn.Linear(3, 1).parameters(), lr=0.1))
     with pytest.raises(ValueError, match="parameter 0"):
         other.load_state_dict(kept)
+
+
+def test_the_example_runs(tmp_path, monkeypatch, capsys):
+    printed = run_example("torch_averaged.py", tmp_path, monkeypatch, capsys)
+    assert float(re.findall(r"accuracy (\d\.\d+)", printed)[-1]) > 0.8
