@@ -25,7 +25,8 @@ from lodestar.sweep.place import AbstractPlace
 if TYPE_CHECKING:
     from lodestar.bench.problem import AbstractProblem
 
-OURS = ("lodestar", "lodestar-paper")
+OURS = ("lodestar-plain", "lodestar", "lodestar-paper")
+"""Methods of ours, the one to show first: like the paper's it steers the recipe's own optimiser, as the shapes do."""
 Tell = Callable[[int, int, str], None]
 """Told of progress: done, of how many, what."""
 
@@ -90,19 +91,27 @@ class Context:
 
     def sources(self) -> RunSet:
         """The runs Lodestar learned from: the four shapes' tuning (or a sweep)."""
-        form = next((one.form for name in OURS for one in self.plan.entrants if one.name == name), "recipe")
-        names = [piece.name for piece in self.plan.sources(form) if piece.name in self.results.records]
+        names = [piece.name for piece in self.plan.sources(self.form) if piece.name in self.results.records]
         if not names:
             raise self.missing("there are no runs that Lodestar learned from")
         return self.home.runs.read(names)
 
+    @property
+    def form(self) -> str:
+        """The form of the optimiser in the runs that Lodestar learned from."""
+        forms = {one.name: one.form for one in self.plan.entrants}
+        return next((forms[name] for name in (*self._there(), *OURS) if name in forms), "recipe")
+
     def ours(self) -> str:
-        """The method of ours to show: the default preset where it took part, else the paper's."""
-        there = {row.entrant.name for row in self.table.rows if row.finals.count}
-        for name in OURS:
-            if name in there:
-                return name
+        """The method of ours to show: the first of `OURS` that took part."""
+        for name in self._there():
+            return name
         raise self.missing("no final run of Lodestar has been made")
+
+    def _there(self) -> list[str]:
+        """The methods of ours with final runs."""
+        judged = {row.entrant.name for row in self.table.rows if row.finals.count}
+        return [name for name in OURS if name in judged]
 
     def knowledge(self, method: str) -> Path:
         """The file that a method left when it learned."""

@@ -18,6 +18,7 @@ import jax
 import numpy as np
 
 from lodestar import _disk
+from lodestar.averaging.optax import AveragedState
 from lodestar.bench import methods, tasks
 from lodestar.bench.method import AbstractLook
 from lodestar.bench.problem import AbstractProblem, Batch
@@ -88,8 +89,8 @@ class Gauge:
         return found
 
     def _preconditioner(self, optimiser: Any) -> Any:
-        """None for an optimiser without the moments of one Adam: schedule-free, Prodigy, SGD."""
-        if not self._adam:
+        """None for an optimiser without the moments of one Adam: schedule-free, averaged weights, Prodigy, SGD."""
+        if not self._adam or isinstance(optimiser, AveragedState):
             return None
         try:
             return adam_preconditioner(optimiser, b1=self._b1, b2=self._b2)

@@ -74,8 +74,9 @@ class SelectionTest(AbstractItem):
 
 
 def fresh_runs(context: Context) -> RunSet:
-    """Final runs of the paper's four shapes: no forecaster has seen them."""
-    there = [entrant.name for entrant in context.plan.entrants if entrant.name in PAPER_SHAPES]
+    """Final runs of the paper's four shapes, or of averaged weights at a constant rate: no forecaster has seen them."""
+    wanted = PAPER_SHAPES if context.form == "recipe" else (context.form,)
+    there = [entrant.name for entrant in context.plan.entrants if entrant.name in wanted]
     return context.runs([record for name in there for record in context.finals(name)])
 
 

@@ -5,11 +5,11 @@ Comes in: kept data. Goes out: Markdown. All figures are of the latent space its
 
 from collections.abc import Sequence
 
+from lodestar.bench.paper.context import OURS
 from lodestar.bench.paper.item import Made
 from lodestar.bench.paper.wording import listed, number, percent, table
 
 NAMES = {"part": "time", "loss": "loss", "metric": "metric", "lr": "learning rate"}
-OURS = ("lodestar", "lodestar-paper")
 
 
 def words(made: Sequence[Made]) -> str:
