@@ -44,7 +44,7 @@ def test_the_first_quasi_random_trials_are_the_same_for_any_number(few, more, se
 
 def test_with_averaged_weights_a_rate_need_not_fall():
     plain, averaged = (make_space(name, 100, seed=0, peak=(1e-3, 1e-1)) for name in ("sobol", "averaged"))
-    floors = [[trial.settings["floor"] for trial in one.trials(64, 100, seed=0)] for one in (plain, averaged)]
+    floors = [[float(trial.settings["floor"]) for trial in one.trials(64, 100, seed=0)] for one in (plain, averaged)]
     assert max(floors[0]) == 0.1 and max(floors[1]) > 0.95 and min(floors[1]) < 0.05
     assert averaged.identity() != plain.identity()
     assert max(rates(trial).rates[-1] / rates(trial).peak for trial in averaged.trials(64, 100, seed=0)) > 0.9
