@@ -1,5 +1,7 @@
 """Bands are measured with the widening they are used with, so that they hold what they promise."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,7 @@ def held_out(runs=400, seed=0):
     forecast = np.broadcast_to(merit[:, None, None], (runs, POINTS, 3)).copy()
     truth = forecast + (size * random.normal(size=runs))[:, None, None]
     apart = np.broadcast_to(disagreement[:, None, None], forecast.shape).copy()
-    return _HeldOut(forecast, truth, np.ones(forecast.shape, bool), apart)
+    return _HeldOut(forecast, truth, np.ones(forecast.shape, bool), apart, truth[:, -1, 1])
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -49,6 +51,17 @@ def test_the_better_half_has_a_band_of_its_own(direction):
         held[good] = np.mean([low <= t <= high for (low, high), t in zip(sides, truth, strict=True)], where=better)
     assert held[True] == pytest.approx(0.8, abs=0.04)
     assert abs(held[False] - 0.8) > 0.08
+
+
+def test_the_noise_of_what_is_logged_counts_and_runs_cut_short_do_not():
+    part = held_out()
+    noisy = dataclasses.replace(part, final=part.final + np.random.default_rng(1).normal(size=len(part.final)))
+    quiet, loud = (_bands([one] * len(SEEN), Direction.MAX) for one in (part, noisy))
+    assert quiet.good is not None and loud.good is not None
+    assert np.all(loud.good[1] > 2 * quiet.good[1])
+    np.testing.assert_array_equal(loud.low, quiet.low)  # of the smoothed curve
+    cut = dataclasses.replace(part, final=np.where(np.arange(len(part.final)) < 391, np.nan, part.final))
+    assert _bands([cut] * len(SEEN), Direction.MAX).good is None
 
 
 def test_from_few_runs_there_is_none():

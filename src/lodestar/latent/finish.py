@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from lodestar.forecaster.architecture import Architecture
 from lodestar.forecaster.bands import LEVELS, SEEN, TARGETS, Bands, widened
@@ -68,6 +69,7 @@ class _HeldOut:
     truth: NDArray[np.float64]
     mask: NDArray[np.bool_]
     disagreement: NDArray[np.float64]  # (runs, points, 3): spread over all members
+    final: NDArray[np.float64]  # (runs,): the last metric as logged; NaN where a run was cut short
 
     @classmethod
     def of(cls, forecaster: Forecaster, data: Prepared, folds: Sequence[Fold], seen: float) -> "_HeldOut":
@@ -76,11 +78,12 @@ class _HeldOut:
         members = np.array([member for member, _ in pairs], dtype=np.int64)
         if len(runs) == 0:
             empty = np.zeros((0, data.recipe.points, 3))
-            return cls(empty, empty, empty.astype(bool), empty)
+            return cls(empty, empty, empty.astype(bool), empty, np.zeros(0))
         latents = forecaster.encode(*pieces_of(data, runs, 0.0, seen))
         raw = forecaster.network.decode(latents, forecaster.times)
         own = raw[members, np.arange(len(runs))]
-        return cls(own, data.values[runs], data.mask[runs], raw.std(axis=0))
+        final = data.recipe.normaliser.metric.forward(data.finals[runs])
+        return cls(own, data.values[runs], data.mask[runs], raw.std(axis=0), final)
 
 
 def _spread(forecaster: Forecaster, data: Prepared) -> NDArray[np.float64]:
@@ -152,21 +155,23 @@ def _bands(apart: Sequence[_HeldOut], direction: Direction) -> Bands:
 
 
 def _good(apart: Sequence[_HeldOut], typical: NDArray, direction: Direction) -> NDArray[np.float64] | None:
-    """The same of the final metric alone, among the runs forecast to end in the better half: (2, levels, seen)."""
-    half = len(apart[0].truth) // 2
-    if half < _LEAST_GOOD:
-        return None
+    """The same of final metrics as logged, noise and all, among the runs forecast to end in the better half.
+
+    (2, levels, seen). From so few runs a spread is better known than quantiles: bands are even, by Student's t.
+    """
     found = np.zeros((2, len(LEVELS), len(SEEN)))
     for row, part in enumerate(apart):
-        points = part.truth.shape[1]
-        last = np.arange(points) * len(TARGETS) // points >= len(TARGETS) - 1
+        known = np.flatnonzero(np.isfinite(part.final))
+        half = len(known) // 2
+        if half < _LEAST_GOOD:
+            return None
         sign = -1.0 if direction is Direction.MAX else 1.0
-        better = np.argsort(sign * part.forecast[:, -1, METRIC], kind="stable")[:half]
-        wider = widened(part.disagreement[better][:, last, METRIC], typical[row, -1, METRIC])
-        off = (part.truth - part.forecast)[better][:, last, METRIC] / wider
-        off = off[part.mask[better][:, last, METRIC]]
-        for which, level in enumerate(LEVELS):
-            found[:, which, row] = _quantiles(off, level, half)
+        ends = part.forecast[known, -1, METRIC]
+        better = known[np.argsort(sign * ends, kind="stable")[:half]]
+        wider = widened(part.disagreement[better, -1, METRIC], typical[row, -1, METRIC])
+        off = (part.final[better] - part.forecast[better, -1, METRIC]) / wider
+        width = np.sqrt(np.mean(off**2)) * stats.t.ppf(0.5 + np.array(LEVELS) / 2, half)
+        found[:, :, row] = -width, width
     return found
 
 

@@ -36,6 +36,7 @@ class Prepared:
     total_steps: NDArray[np.int64]  # (runs,)
     groups: tuple[str, ...]  # schedule and rate of each run, where known
     metric_name: str
+    finals: NDArray[np.float64]  # (runs,): the last metric as logged, user's units; NaN for a run that was cut short
     aside: tuple[tuple[str, str], ...] = ()
 
     def __len__(self) -> int:
@@ -50,6 +51,7 @@ class Prepared:
             mask=self.mask[index],
             total_steps=self.total_steps[index],
             groups=tuple(self.groups[i] for i in index),
+            finals=self.finals[index],
         )
 
     def natural(self) -> NDArray[np.float64]:
@@ -83,7 +85,7 @@ def prepare(
         )
     blank = Normaliser(*(Channel(Transform(Kind.IDENTITY)) for _ in CHANNELS))
     draft = recipe or Recipe(points or found.default_points(), smoothing, blank, found.direction)
-    values, mask = _on_grid(again, found, draft)
+    values, mask, finals = _on_grid(again, found, draft)
     if recipe is None:
         draft = dataclasses.replace(draft, normaliser=_normaliser(values, mask, found, metric_kind))
     for block in _blocks(len(values)):
@@ -96,21 +98,27 @@ def prepare(
         total_steps=np.array([run.total_steps for run in found.usable], dtype=np.int64),
         groups=tuple(run.group for run in found.usable),
         metric_name=found.usable[0].ending.metric_name,
+        finals=finals,
         aside=found.aside,
     )
 
 
-def _on_grid(runs: Iterable[Run], found: Survey, recipe: Recipe) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The usable runs on the grid, smoothed, in the user's units."""
+def _on_grid(
+    runs: Iterable[Run], found: Survey, recipe: Recipe
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
+    """The usable runs on the grid, smoothed, in the user's units; and the last metric of each as it was logged."""
     shape = (len(found.usable), recipe.points, len(CHANNELS))
     values, mask = _array(shape, np.dtype(np.float64)), _array(shape, np.dtype(np.bool_))
+    finals = np.full(len(found.usable), np.nan)
     wanted = {run.ending.name: place for place, run in enumerate(found.usable)}
     for run in runs:
         place = wanted.get(run.name)
         if place is not None:
             made = recipe.to_points(run.loss, run.metric, run.lr, run.total_steps)
             values[place], mask[place] = made.values, made.mask
-    return values, mask
+            if made.mask[-1, METRIC]:
+                finals[place] = run.metric.values[-1]
+    return values, mask, finals
 
 
 def _array(shape: tuple[int, ...], dtype: np.dtype) -> NDArray:
