@@ -16,10 +16,11 @@ import numpy as np
 
 from lodestar.bench.home import Home
 from lodestar.forecaster import Forecaster, load
-from lodestar.forecaster.bands import METRIC, SEEN, Bands
-from lodestar.latent.finish import _bands, _HeldOut
+from lodestar.forecaster.bands import Bands
+from lodestar.latent.finish import held_out, measure_bands
 from lodestar.latent.folds import Fold
 from lodestar.prepare import prepare
+from lodestar.prepare.normaliser import METRIC
 from lodestar.runs import Run, RunSet
 from lodestar.scheduler import read_log
 
@@ -55,7 +56,7 @@ def measured(forecaster: Forecaster, runs: RunSet) -> Bands:
     place = {name: at for at, name in enumerate(data.names)}
     nothing = np.zeros(0, np.int64)
     folds = [Fold(nothing, np.array(sorted(place[name] for name in part))) for part in forecaster.facts["held_out"]]
-    return _bands([_HeldOut.of(forecaster, data, folds, seen) for seen in SEEN], forecaster.direction)
+    return measure_bands(held_out(forecaster, data, folds), forecaster.direction)
 
 
 def within(forecaster: Forecaster, bands: Bands, one: Run, log: Path) -> bool | None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lodestar.forecaster.bands import LEVELS, SEEN
-from lodestar.latent.finish import _bands, _HeldOut
+from lodestar.latent.finish import HeldOut, measure_bands
 from lodestar.runs import Direction
 
 POINTS = 40
@@ -21,13 +21,13 @@ def held_out(runs=400, seed=0):
     forecast = np.broadcast_to(merit[:, None, None], (runs, POINTS, 3)).copy()
     truth = forecast + (size * random.normal(size=runs))[:, None, None]
     apart = np.broadcast_to(disagreement[:, None, None], forecast.shape).copy()
-    return _HeldOut(forecast, truth, np.ones(forecast.shape, bool), apart, truth[:, -1, 1])
+    return HeldOut(forecast, truth, np.ones(forecast.shape, bool), apart, truth[:, -1, 1])
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_band_holds_its_share_of_the_runs_it_was_measured_on(level):
     part = held_out()
-    bands = _bands([part] * len(SEEN), Direction.MAX)
+    bands = measure_bands([part] * len(SEEN), Direction.MAX)
     inside = []
     for run in range(len(part.truth)):
         times = np.linspace(0.05, 1.0, POINTS)
@@ -39,7 +39,7 @@ def test_a_band_holds_its_share_of_the_runs_it_was_measured_on(level):
 @pytest.mark.parametrize("direction", list(Direction))
 def test_the_better_half_has_a_band_of_its_own(direction):
     part = held_out()
-    bands = _bands([part] * len(SEEN), direction)
+    bands = measure_bands([part] * len(SEEN), direction)
     finals, truth = part.forecast[:, -1, 1], part.truth[:, -1, 1]
     better = finals > 0 if direction is Direction.MAX else finals < 0
     held = {}
@@ -56,14 +56,14 @@ def test_the_better_half_has_a_band_of_its_own(direction):
 def test_the_noise_of_what_is_logged_counts_and_runs_cut_short_do_not():
     part = held_out()
     noisy = dataclasses.replace(part, final=part.final + np.random.default_rng(1).normal(size=len(part.final)))
-    quiet, loud = (_bands([one] * len(SEEN), Direction.MAX) for one in (part, noisy))
+    quiet, loud = (measure_bands([one] * len(SEEN), Direction.MAX) for one in (part, noisy))
     assert quiet.good is not None and loud.good is not None
     assert np.all(loud.good[1] > 2 * quiet.good[1])
     np.testing.assert_array_equal(loud.low, quiet.low)  # of the smoothed curve
     cut = dataclasses.replace(part, final=np.where(np.arange(len(part.final)) < 391, np.nan, part.final))
-    assert _bands([cut] * len(SEEN), Direction.MAX).good is None
+    assert measure_bands([cut] * len(SEEN), Direction.MAX).good is None
 
 
 def test_from_few_runs_there_is_none():
     part = held_out(runs=8)
-    assert _bands([part] * len(SEEN), Direction.MAX).good is None
+    assert measure_bands([part] * len(SEEN), Direction.MAX).good is None

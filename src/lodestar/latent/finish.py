@@ -46,10 +46,10 @@ def finish(
     )
     spread = _spread(bare, data)
     library = _library(bare, data)
-    apart = [_HeldOut.of(bare, data, folds, seen) for seen in SEEN]
+    apart = held_out(bare, data, folds)
     if len(apart[0].truth) == 0:
         return dataclasses.replace(bare, spread=spread, library=library)
-    bands, quality = _bands(apart, data.recipe.direction), _quality(data, apart[1], apart[5])
+    bands, quality = measure_bands(apart, data.recipe.direction), _quality(data, apart[1], apart[5])
     return dataclasses.replace(bare, spread=spread, library=library, bands=bands, quality=quality)
 
 
@@ -62,7 +62,7 @@ def pieces_of(data: Prepared, runs: Sequence[int] | NDArray[np.int64], low: floa
 
 
 @dataclasses.dataclass(frozen=True)
-class _HeldOut:
+class HeldOut:
     """Forecasts of held-out runs by the members that never saw them, after a fraction of each run was seen."""
 
     forecast: NDArray[np.float64]  # (runs, points, 3), model units
@@ -72,7 +72,7 @@ class _HeldOut:
     final: NDArray[np.float64]  # (runs,): the last metric as logged; NaN where a run was cut short
 
     @classmethod
-    def of(cls, forecaster: Forecaster, data: Prepared, folds: Sequence[Fold], seen: float) -> "_HeldOut":
+    def of(cls, forecaster: Forecaster, data: Prepared, folds: Sequence[Fold], seen: float) -> "HeldOut":
         pairs = [(member, run) for member, fold in enumerate(folds) for run in fold.held_out][:_LOOKED_AT]
         runs = np.array([run for _, run in pairs], dtype=np.int64)
         members = np.array([member for member, _ in pairs], dtype=np.int64)
@@ -84,6 +84,11 @@ class _HeldOut:
         own = raw[members, np.arange(len(runs))]
         final = data.recipe.normaliser.metric.forward(data.finals[runs])
         return cls(own, data.values[runs], data.mask[runs], raw.std(axis=0), final)
+
+
+def held_out(forecaster: Forecaster, data: Prepared, folds: Sequence[Fold]) -> list[HeldOut]:
+    """Forecasts of the held-out runs after each fraction that bands are measured at."""
+    return [HeldOut.of(forecaster, data, folds, seen) for seen in SEEN]
 
 
 def _spread(forecaster: Forecaster, data: Prepared) -> NDArray[np.float64]:
@@ -129,7 +134,7 @@ def _ranges(data: Prepared) -> Ranges:
     return Ranges(low, high, rate_low, rate_high)
 
 
-def _bands(apart: Sequence[_HeldOut], direction: Direction) -> Bands:
+def measure_bands(apart: Sequence[HeldOut], direction: Direction) -> Bands:
     """Quantiles of truth minus forecast in bins of (seen, target), widened a little for the few runs they come from.
 
     Each offset is divided by how much wider the band will be where members disagree as they did there.
@@ -154,7 +159,7 @@ def _bands(apart: Sequence[_HeldOut], direction: Direction) -> Bands:
     return Bands(low, high, typical, _good(apart, typical, direction))
 
 
-def _good(apart: Sequence[_HeldOut], typical: NDArray, direction: Direction) -> NDArray[np.float64] | None:
+def _good(apart: Sequence[HeldOut], typical: NDArray, direction: Direction) -> NDArray[np.float64] | None:
     """The same of final metrics as logged, noise and all, among the runs forecast to end in the better half.
 
     (2, levels, seen). From so few runs a spread is better known than quantiles: bands are even, by Student's t.
@@ -183,7 +188,7 @@ def _quantiles(off: NDArray, level: float, runs: int) -> tuple[float, float]:
     return min(float(low), 0.0), max(float(high), 0.0)
 
 
-def _quality(data: Prepared, early: _HeldOut, half: _HeldOut) -> dict[str, float | int]:
+def _quality(data: Prepared, early: HeldOut, half: HeldOut) -> dict[str, float | int]:
     found: dict[str, float | int] = {"held_out_runs": len(early.truth)}
     back = data.recipe.normaliser.inverse
     for label, part in (("05", early), ("50", half)):
