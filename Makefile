@@ -9,9 +9,9 @@ LIGHT  := $(VENV)/.light
 help:            ## show this list
 	@grep -E '^[a-z]+: .*##|^[a-z]+: *##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml packages/lodestar-bench/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]' --editable packages/lodestar-bench
 	@touch $(READY)
 
 # What the demo needs is a tenth of what the tests do.

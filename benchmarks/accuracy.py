@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from lodestar.evaluate import OURS, Evaluation, evaluate
-from lodestar.latent import fit
+from lodestar.fitting import fit
+from lodestar.importers.tables.table import read_tables
 from lodestar.runs import RunSet, RunStore
-from lodestar.runs.table import read_tables
 
 BARS = {
     ("loss", 0.05): 0.01,

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lodestar.averaging import INTERPOLATION, POWER
-from lodestar.bench import tasks
-from lodestar.bench.arena import lockstep
-from lodestar.bench.method import Optimiser
-from lodestar.bench.methods.schedule import Scheduled
-from lodestar.bench.methods.schedule_free import warm_then_flat
-from lodestar.bench.optimisers.averaged import averaged_with
-from lodestar.bench.optimisers.schedule_free import schedule_free
+from lodestar.schedule_free import INTERPOLATION, POWER
+from lodestar_bench import tasks
+from lodestar_bench.arena import lockstep
+from lodestar_bench.method import Optimizer
+from lodestar_bench.methods.schedule import Scheduled
+from lodestar_bench.methods.schedule_free import warm_then_flat
+from lodestar_bench.optimizers.averaged import averaged_with
+from lodestar_bench.optimizers.schedule_free import schedule_free
 
 SEEDS = range(3000, 3020)
 OTHERS = ((0.9, 0.0), (0.9, POWER), (0.8, POWER), (0.6, POWER), (0.7, 0.0), (0.7, 2.0), (0.7, 4.0))
@@ -37,7 +37,7 @@ def run(task: str, rate: float, pairs: Sequence[tuple[float, float]] = PAIRS) ->
         print(f"{task}, rate {rate:g}, {name}: {_judged(problem, form, rate)}", flush=True)
 
 
-def _judged(problem, form: Optimiser, rate: float) -> str:
+def _judged(problem, form: Optimizer, rate: float) -> str:
     schedule = warm_then_flat(rate, problem.total_steps)
     found = lockstep.play(problem, form, [Scheduled(schedule) for _ in SEEDS], SEEDS, [str(seed) for seed in SEEDS])
     told = []

@@ -15,11 +15,11 @@ import time
 
 import numpy as np
 
-from lodestar.bench.methods import method
-from lodestar.bench.problem import AbstractProblem
-from lodestar.bench.tasks import names, problem, task
-from lodestar.bench.train import train
 from lodestar.runs import Direction
+from lodestar_bench.methods import method
+from lodestar_bench.problem import AbstractProblem
+from lodestar_bench.tasks import names, problem, task
+from lodestar_bench.train import train
 
 BAR_SECONDS, BAR_EVALUATION = 10.0, 0.2
 

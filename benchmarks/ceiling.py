@@ -22,9 +22,9 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.model_selection import cross_val_predict
 
-from lodestar.bench.home import Home
-from lodestar.bench.quasi_random import trials
-from lodestar.bench.tasks import problem
+from lodestar_bench.home import Home
+from lodestar_bench.quasi_random import trials
+from lodestar_bench.tasks import problem
 
 FIGURES = {"at best validation": "test", "at the end": "last_test"}
 PLAIN = {"linear": (0.1, 0.0, 0.0, 0.0), "wsd": (0.1, 0.7, 0.0, 0.0)}  # warm-up, plateau, log of the power, floor

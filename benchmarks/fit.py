@@ -13,8 +13,8 @@ from typing import Any
 
 from tests.curves import toy_runs
 
-from lodestar.latent import Report, fit
-from lodestar.prepare import Prepared, prepare
+from lodestar.fitting import Report, fit
+from lodestar.fitting.dataset import Prepared, prepare
 
 RATES = (3e-4, 1e-3, 3e-3, 6e-3, 1e-2)
 

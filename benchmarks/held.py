@@ -14,15 +14,15 @@ from pathlib import Path
 
 import numpy as np
 
-from lodestar.bench.home import Home
+from lodestar.fitting.dataset import prepare
+from lodestar.fitting.finish import held_out, measure_bands
+from lodestar.fitting.folds import Fold
 from lodestar.forecaster import Forecaster, load
 from lodestar.forecaster.bands import Bands
-from lodestar.latent.finish import held_out, measure_bands
-from lodestar.latent.folds import Fold
-from lodestar.prepare import prepare
-from lodestar.prepare.normaliser import METRIC
+from lodestar.forecaster.preprocessing.normaliser import METRIC
 from lodestar.runs import Run, RunSet
 from lodestar.scheduler import read_log
+from lodestar_bench.home import Home
 
 LEVEL, QUARTER = 0.8, 0.25
 

@@ -21,7 +21,7 @@ _FIT = """
 import json, re, sys, threading, time
 from pathlib import Path
 import lodestar
-from lodestar.prepare import prepare
+from lodestar.fitting.dataset import prepare
 from lodestar.runs import RunStore
 peak, done = [0.0, 0.0], threading.Event()
 def held():

@@ -21,7 +21,7 @@ os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
 from lodestar.runs import RunStore
 from lodestar.sweep import Done, Event, Job, Schedule, Started, Trial, run_trials
-from lodestar.sweep.ray_place import RayPlace
+from lodestar.sweep.executors.ray_place import RayPlace
 
 NODES, SLOTS, SECONDS, BAR = 4, 2, 2.0, 0.95
 SMALL: dict[str, Any] = {"object_store_memory": 80 * 2**20, "include_dashboard": False}

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from lodestar.runs import RunStore
-from lodestar.sweep.cores import cores_here
+from lodestar.sweep.executors.cores import cores_here
 
 SECONDS = 2.0
 POINTS = 200

@@ -14,13 +14,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from lodestar.bench.cost import cost
-from lodestar.bench.entrant import Entrant
-from lodestar.bench.entry import open_bench
-from lodestar.bench.plan import Plan
-from lodestar.bench.protocol import carry_out
-from lodestar.bench.results import Results
-from lodestar.sweep.local import LocalPlace
+from lodestar.sweep.executors.local import LocalPlace
+from lodestar_bench.cost import cost
+from lodestar_bench.entrant import Entrant
+from lodestar_bench.entry import open_bench
+from lodestar_bench.plan import Plan
+from lodestar_bench.protocol import carry_out
+from lodestar_bench.results import Results
 
 BAR_MINUTES = 75.0
 SMALL_TUNING, SMALL_SEEDS = (5, 1), 2

@@ -18,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
+from lodestar.importers import import_runs, open_tracker
 from lodestar.runs import RunStore
-from lodestar.trackers import import_runs, open_tracker
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from tests.trackers import mlflow_places
+from tests.importers import mlflow_places
 
 BAR = {"first_s": 60.0, "second_s": 3.0, "times_the_naive_loop": 3.0}
 METRICS = ("train_loss", "val_acc", "lr")

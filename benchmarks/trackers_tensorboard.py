@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from lodestar.importers import import_runs
+from lodestar.importers.readers._record_file import crc_of_rows
+from lodestar.importers.readers.tensorboard import TensorboardTracker
 from lodestar.runs import RunStore
-from lodestar.trackers import import_runs
-from lodestar.trackers._record_file import crc_of_rows
-from lodestar.trackers.tensorboard import TensorboardTracker
 
 TAGS = ("train/loss", "val/accuracy", "lr", "grad_norm")
 """Those of an ordinary job."""

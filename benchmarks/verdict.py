@@ -13,9 +13,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from lodestar.bench.methods import method
-from lodestar.bench.report.words import p_value
-from lodestar.bench.statistics import spread, welch
+from lodestar_bench.methods import method
+from lodestar_bench.report.words import p_value
+from lodestar_bench.statistics import spread, welch
 
 OURS, BESIDE = "lodestar", ("lodestar-open", "averaged", "lodestar-plain", "lodestar-paper")
 HEAD = (
@@ -28,8 +28,8 @@ ABOUT = (
     "seeds (in brackets: how many, where not 20). p: Welch's two-sided t-test of Lodestar's default preset against "
     "that method. The paper's list: constant, cosine, OneCycle, step, hypergradient, schedule-free, both RL "
     "controllers. Above it by: in standard errors of the difference to the best of all. Averaged weights alone: the "
-    "optimiser that Lodestar steers, at a constant rate tuned with 25 runs. Steering alone: the default preset on the "
-    "recipe's own optimiser."
+    "optimizer that Lodestar steers, at a constant rate tuned with 25 runs. Steering alone: the default preset on the "
+    "recipe's own optimizer."
 )
 Finals = dict[str, list[float]]
 

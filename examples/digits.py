@@ -54,7 +54,7 @@ def random_schedule(rng: np.random.Generator) -> NDArray[np.float64]:
 
 
 def begin(seeds: Sequence[int]) -> Any:
-    """Fresh networks and optimiser states, one a seed."""
+    """Fresh networks and optimizer states, one a seed."""
 
     def one(key):
         a, b = jax.random.split(key)

@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from torch import nn
 
 from lodestar.adapters.torch import LodestarLR
-from lodestar.averaging.torch import AveragedWeights
+from lodestar.schedule_free.torch import AveragedWeights
 
 pixels, digits = load_digits(return_X_y=True)
 images, labels = torch.tensor(pixels / 16, dtype=torch.float32), torch.tensor(digits)

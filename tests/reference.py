@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from lodestar.forecaster import Forecaster, Piece
-from lodestar.prepare.recipe import Points
+from lodestar.forecaster.preprocessing.recipe import Points
 
 
 @dataclasses.dataclass

@@ -9,27 +9,26 @@ import lodestar
 
 ROOT = Path(lodestar.__file__).parent
 BASE = {"_disk", "_errors", "_extras", "__version__"}
-LOW = {*BASE, "runs"}
+LOW = {*BASE, "runs", "schedules"}
 MAY_IMPORT = {
-    "runs": BASE,
-    "curvature": BASE,
-    "averaging": BASE,
-    "prepare": LOW,
-    "forecaster": {*LOW, "prepare"},
-    "latent": {*LOW, "prepare", "forecaster"},
-    "scheduler": {*LOW, "prepare", "forecaster"},
-    "adapters": {*LOW, "prepare", "forecaster", "scheduler"},
-    "trackers": LOW,
-    "writers": LOW,
-    "sweep": {*LOW, "writers"},
-    "testing": {*LOW, "prepare", "forecaster", "scheduler", "adapters", "trackers"},
-    "evaluate": {*LOW, "prepare", "forecaster", "scheduler"},
-    "report": {*LOW, "prepare", "forecaster", "scheduler", "evaluate"},
+    "runs": {*BASE, "schedules"},
+    "schedules": {*BASE, "runs"},
+    "schedule_free": BASE,
+    "doctor": LOW,
+    "forecaster": LOW,
+    "fitting": {*LOW, "doctor", "forecaster"},
+    "scheduler": {*LOW, "forecaster"},
+    "adapters": {*LOW, "forecaster", "scheduler"},
+    "importers": {*LOW, "doctor"},
+    "exporters": LOW,
+    "sweep": {*LOW, "doctor", "exporters"},
+    "testing": {*LOW, "forecaster", "scheduler", "adapters", "importers"},
+    "evaluate": {*LOW, "doctor", "forecaster", "fitting", "scheduler"},
+    "report": {*LOW, "doctor", "forecaster", "fitting", "scheduler", "evaluate"},
 }
-BELOW = {*LOW, *(name for name in MAY_IMPORT if name != "testing")}
-MAY_IMPORT |= {"bench": BELOW, "cli": {*BELOW, "bench"}}
+MAY_IMPORT |= {"cli": {*LOW, *(name for name in MAY_IMPORT if name != "testing")}}
 JAX = {"jax", "equinox", "diffrax", "optax", "jaxtyping"}
-LIVE = ("runs/run.py", "runs/runset.py", "prepare", "forecaster", "scheduler")
+LIVE = ("runs/run.py", "runs/runset.py", "forecaster", "scheduler")
 ALLOWED_LIVE = {"numpy", "scipy", "lodestar"}
 
 
@@ -79,9 +78,9 @@ def test_what_a_live_job_loads_needs_numpy_and_scipy_alone(folder):
             assert top in ALLOWED_LIVE or top in sys.stdlib_module_names, f"{path.relative_to(ROOT)} imports {name}"
 
 
-def test_jax_lives_in_latent_and_the_bench_only():
+def test_jax_lives_in_fitting_only():
     for path in ROOT.rglob("*.py"):
-        if path.relative_to(ROOT).parts[0] in ("latent", "adapters", "averaging", "scheduler", "bench"):
+        if path.relative_to(ROOT).parts[0] in ("fitting", "adapters", "schedule_free", "schedules"):
             continue
         found = {name.split(".")[0] for name in imports(path, inside_functions=True)} & JAX
         assert not found, f"{path.relative_to(ROOT)} imports {found}"

@@ -23,16 +23,16 @@ _HOMES = {
     "Status": "lodestar.runs",
     "Forecaster": "lodestar.forecaster",
     "Scheduler": "lodestar.scheduler",
-    "fit": "lodestar.latent",
+    "fit": "lodestar.fitting",
     "load": "lodestar.forecaster",
     "run_sweep": "lodestar.sweep",
 }
 __all__ = ["__version__", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 if TYPE_CHECKING:
+    from lodestar.fitting import fit as fit
     from lodestar.forecaster import Forecaster as Forecaster
     from lodestar.forecaster import load as load
-    from lodestar.latent import fit as fit
     from lodestar.runs import Direction as Direction
     from lodestar.runs import Facts as Facts
     from lodestar.runs import Run as Run

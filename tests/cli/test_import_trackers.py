@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from lodestar.cli import app
+from lodestar.importers import KINDS, open_tracker
 from lodestar.runs import RunStore
-from lodestar.trackers import KINDS, open_tracker
 
 
 def write(root, runs, quantities=("train_loss", "val_acc", "lr"), experiment="digits"):

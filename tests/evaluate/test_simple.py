@@ -11,8 +11,8 @@ from tests.curves import toy_run
 from lodestar._errors import PrepareError
 from lodestar.evaluate.simple import SIMPLE, LastValue, NearestRun, PowerLaw
 from lodestar.evaluate.simple.power_law import fit_law
+from lodestar.fitting.dataset import prepare
 from lodestar.forecaster.forecast import Piece
-from lodestar.prepare import prepare
 from lodestar.testing import random_forecaster
 
 RECIPE = random_forecaster(seed=0, points=60).recipe

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lodestar.fitting import LatentODE
+from lodestar.fitting.pieces import tokens_of
+from lodestar.fitting.weights import from_weights, to_weights
 from lodestar.forecaster import Architecture, Network
 from lodestar.forecaster.tokens import piece_tokens, running_totals
-from lodestar.latent import LatentODE
-from lodestar.latent.pieces import tokens_of
-from lodestar.latent.weights import from_weights, to_weights
 from lodestar.testing import random_weights
 
 TIMES = np.arange(1, 41) / 40

@@ -139,7 +139,7 @@ def test_a_live_job_imports_neither_jax_nor_anything_else_heavy(tmp_path):
         f"forecaster = lodestar.load({str(path)!r})\n"
         "forecaster.forecast(forecaster.library.piece(0, 0, 10))\n"
         "heavy = ['jax', 'equinox', 'diffrax', 'optax', 'pyarrow', 'pydantic', 'torch', 'matplotlib', 'typer']\n"
-        "heavy += ['rich', 'lodestar.latent', 'lodestar.cli', 'lodestar.evaluate']\n"
+        "heavy += ['rich', 'lodestar.fitting', 'lodestar.cli', 'lodestar.evaluate']\n"
         "print([name for name in heavy if name in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from lodestar.forecaster import Forecaster
-from lodestar.prepare.recipe import Points
+from lodestar.forecaster.preprocessing.recipe import Points
 from lodestar.scheduler import Scheduler
 
 

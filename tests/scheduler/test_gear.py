@@ -8,11 +8,12 @@ from scipy.stats import qmc
 
 from lodestar import fit
 from lodestar.forecaster import Piece
-from lodestar.prepare.normaliser import LOSS
+from lodestar.forecaster.preprocessing.normaliser import LOSS
 from lodestar.runs import Direction, Run, Series
-from lodestar.scheduler import Outcome, Scheduler, gear
-from lodestar.scheduler.gear import FIRST, find_gear
-from lodestar.sweep.shapes import trapezoid
+from lodestar.scheduler import Outcome, Scheduler
+from lodestar.scheduler.steps import rescale as gear
+from lodestar.scheduler.steps.rescale import FIRST, find_gear
+from lodestar.schedules.families import trapezoid
 from lodestar.testing import random_forecaster
 
 STEPS = 400

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lodestar.scheduler import Outcome, Scheduler
-from lodestar.scheduler.guard import Cut, deeper, spiked
+from lodestar.scheduler.safety.guard import Cut, deeper, spiked
 from lodestar.testing import random_forecaster
 
 TOTAL = 400

@@ -11,8 +11,8 @@ from tests.scheduler.live import points_near
 
 from lodestar.runs.run import Direction
 from lodestar.scheduler import PAPER, Outcome
-from lodestar.scheduler.opening import opening
-from lodestar.scheduler.steer import steer
+from lodestar.scheduler.steps.initial_plan import opening
+from lodestar.scheduler.steps.steer import steer
 from lodestar.testing import random_forecaster
 
 

@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.scheduler.live import points_near
 
-from lodestar.prepare.normaliser import Channel
-from lodestar.prepare.transform import Kind, Transform
+from lodestar.forecaster.preprocessing.normaliser import Channel
+from lodestar.forecaster.preprocessing.transform import Kind, Transform
 from lodestar.runs.run import Direction
-from lodestar.scheduler.accept import matches, tolerance_of
-from lodestar.scheduler.average import ahead, arithmetic, log
-from lodestar.scheduler.candidates import gather
-from lodestar.scheduler.encode import encode, live_piece
-from lodestar.scheduler.matching import RULES, match
-from lodestar.scheduler.perturb import perturb
-from lodestar.scheduler.score import consensus, each, past_end
+from lodestar.scheduler.steps.accept import matches, tolerance_of
+from lodestar.scheduler.steps.average import ahead, arithmetic, log
+from lodestar.scheduler.steps.candidates import gather
+from lodestar.scheduler.steps.encode import encode, live_piece
+from lodestar.scheduler.steps.matching import RULES, match
+from lodestar.scheduler.steps.perturb import perturb
+from lodestar.scheduler.steps.score import consensus, each, past_end
 from lodestar.testing import random_forecaster
 
 PLAIN = Channel(Transform(Kind.IDENTITY))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from lodestar.sweep import AbstractPlace, Done, Event, Failed, Job, Started, Trial
 from lodestar.sweep.endings import TrialFailed
-from lodestar.sweep.work import carry_out
+from lodestar.sweep.executors.work import carry_out
 
 
 class HerePlace(AbstractPlace):

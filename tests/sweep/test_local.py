@@ -14,10 +14,10 @@ from tests.sweep.jobs import named
 
 from lodestar._errors import SweepError
 from lodestar.runs import Status
+from lodestar.schedules.families import cosine
 from lodestar.sweep import Done, Failed, Job, LocalPlace, Started, Trial
-from lodestar.sweep.cores import Cores
-from lodestar.sweep.local_worker import file_name
-from lodestar.sweep.shapes import cosine
+from lodestar.sweep.executors.cores import Cores
+from lodestar.sweep.executors.local_worker import file_name
 
 ODD = ("go", "raise", "exit", "leave", "crash", "never report", "fork", "print", "thread", "close", "wander", "diverge")
 

@@ -14,7 +14,7 @@ os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 from lodestar._errors import SweepError
 from lodestar.runs import RunStore
 from lodestar.sweep import Done, Failed, Job, Reported, Schedule, Started, Trial, run_trials
-from lodestar.sweep.ray_place import RayPlace
+from lodestar.sweep.executors.ray_place import RayPlace
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # Ray leaves the pipes of its own processes open

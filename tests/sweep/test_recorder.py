@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from lodestar.runs import Status
+from lodestar.schedules.families import cosine
 from lodestar.sweep import Job, Schedule, Trial
 from lodestar.sweep.endings import TrialCut
 from lodestar.sweep.lost import Lost
 from lodestar.sweep.recorder import Recorder
-from lodestar.sweep.shapes import cosine
 
 
 def recorder(steps=100, **named):

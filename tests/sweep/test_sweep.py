@@ -9,9 +9,9 @@ from tests.sweep.places import HerePlace
 from lodestar._errors import StoreError, SweepError
 from lodestar.runs import Direction, Run, RunStore, Series, Status
 from lodestar.sweep import Done, Failed, Job, Started, Trial, paper_grid, run_sweep, run_trials
+from lodestar.sweep.executors.local_worker import WORKER_MARK
 from lodestar.sweep.journal import Journal, folder_beside, held
 from lodestar.sweep.keeper import Keeper
-from lodestar.sweep.local_worker import WORKER_MARK
 
 
 @pytest.fixture

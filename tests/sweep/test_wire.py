@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lodestar.runs import Direction, Facts, Run, Series, Status
 from lodestar.sweep import Schedule, Trial
-from lodestar.sweep.wire import Channel, plain_run, plain_trial, run_of, trial_of
+from lodestar.sweep.executors.wire import Channel, plain_run, plain_trial, run_of, trial_of
 
 numbers = st.floats(allow_nan=True, allow_infinity=True)
 rates = st.lists(st.floats(0, 1e6), min_size=1, max_size=20)

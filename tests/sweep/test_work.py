@@ -8,10 +8,10 @@ from tests.sweep.jobs import named
 
 from lodestar._errors import SweepError
 from lodestar.runs import Status
+from lodestar.schedules.families import cosine
 from lodestar.sweep import Job, Trial
 from lodestar.sweep.endings import TrialFailed
-from lodestar.sweep.shapes import cosine
-from lodestar.sweep.work import carry_out, check
+from lodestar.sweep.executors.work import carry_out, check
 
 
 def trial(**settings):

@@ -13,7 +13,7 @@ from lodestar.scheduler import Plan, Scheduler
 
 
 class Steering(Protocol):
-    """What an adapter asks of a scheduler. Steps are optimiser updates, the first one is 1."""
+    """What an adapter asks of a scheduler. Steps are optimizer updates, the first one is 1."""
 
     @property
     def total_steps(self) -> int:
@@ -70,7 +70,7 @@ def scheduler_of(source: Source, total_steps: int | None, options: dict[str, Any
         return source
     if total_steps is None:
         raise ValueError(
-            "total_steps must be given with a forecaster: the number of optimiser updates of the whole run "
+            "total_steps must be given with a forecaster: the number of optimizer updates of the whole run "
             "(epochs x batches in an epoch / accumulation), got None. Fix: pass total_steps=..."
         )
     if not isinstance(source, Forecaster | str | os.PathLike):

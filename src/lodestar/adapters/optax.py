@@ -1,4 +1,4 @@
-"""Optax: the plan is part of the optimiser's state, so a new plan costs no new trace.
+"""Optax: the plan is part of the optimizer's state, so a new plan costs no new trace.
 
 Comes in: a forecaster and the length of the run. Goes out: a `StatefulSchedule` for `optax.inject_hyperparams`. The
 next stretch of the plan lies in the state as a table of fixed length; the compiled update reads it by step. Between
@@ -33,7 +33,7 @@ class PlanState(NamedTuple):
 
 
 class LodestarSchedule:
-    """An Optax `StatefulSchedule` whose plan lives in the optimiser's state. `options` are those of `Scheduler`.
+    """An Optax `StatefulSchedule` whose plan lives in the optimizer's state. `options` are those of `Scheduler`.
 
     `table` is how many steps of the plan the state holds: more than the updates between two calls of `steer`. Past its
     end the last rate is held.
@@ -84,7 +84,7 @@ class LodestarSchedule:
         self._held = []
 
     def state_dict(self) -> dict[str, Any]:
-        """Plain data, to be kept with the parameters and the optimiser's state of this step."""
+        """Plain data, to be kept with the parameters and the optimizer's state of this step."""
         return self.scheduler.state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ Comes in: one `Scheduler` on each rank, and a torch.distributed process group. G
 rank, to the last bit. Ranks talk once for each point of the forecaster's grid (a few hundred times in a run, in three
 small messages): `reduce` when a point's last update is made, and the first `lr_at` after it. So every rank has to make
 the same updates, as data-parallel training does; nobody waits in `observe`, and a value that only some ranks report
-(validation on rank 0) is averaged over those. This file does not know optimisers.
+(validation on rank 0) is averaged over those. This file does not know optimizers.
 
 `LodestarLR` puts this around its scheduler by itself when torch.distributed runs with more than one rank.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 from lodestar._extras import need
 from lodestar.forecaster import Forecaster
-from lodestar.prepare.grid import last_step_of, point_of
+from lodestar.forecaster.preprocessing.grid import last_step_of, point_of
 from lodestar.scheduler import Plan, Scheduler
 
 need("torch", "torch")

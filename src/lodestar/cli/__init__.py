@@ -1,5 +1,8 @@
 """The command `lodestar`. Each command is a file here that offers `register(app)`, and a line in `COMMANDS`.
 
+Any other package may add commands: an entry point in the group `lodestar.commands` that names such a `register`.
+`lodestar bench` comes so, from the package lodestar-bench.
+
 Comes in: words from the shell. Goes out: tables for people, or with `--json` one JSON document on stdout (everything
 else on stderr). Exit code 0: fine; 1: problems found, or an error in one sentence; 2: wrong usage. Files here only
 parse and print; what they do lives elsewhere in the package, and is imported when a command runs: `--help` is quick.
@@ -22,7 +25,6 @@ COMMANDS = (
     "lodestar.cli.evaluate",
     "lodestar.cli.explain",
     "lodestar.cli.report",
-    "lodestar.cli.bench",
 )
 
 

@@ -4,8 +4,9 @@ Comes in: the list of command modules. Goes out: the app. Knows no command by na
 """
 
 import importlib
+import importlib.metadata
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +15,9 @@ from typer.core import TyperGroup
 from lodestar._errors import LodestarError
 from lodestar.cli import _screen
 
+GROUP = "lodestar.commands"
+"""Entry points through which other packages add commands."""
+Register = Callable[[typer.Typer], None]
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -58,11 +62,25 @@ def build(modules: Iterable[str]) -> typer.Typer:
         context_settings=SETTINGS,
     )
     app.callback()(_start)
-    for module in modules:
-        importlib.import_module(module).register(app)
+    for register in (*_own(modules), *_joined()):
+        register(app)
         entries = [*app.registered_commands, *app.registered_groups]
         order += [str(entry.name) for entry in entries if entry.name not in order]
     return app
+
+
+def _own(modules: Iterable[str]) -> Iterator[Register]:
+    for module in modules:
+        yield importlib.import_module(module).register
+
+
+def _joined() -> Iterator[Register]:
+    """Commands of other packages; one that cannot be loaded costs a warning, not the command line."""
+    for point in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda point: point.name):
+        try:
+            yield point.load()
+        except Exception as error:  # noqa: BLE001  somebody else's package
+            _screen.warn(f"the command {point.name!r} of {point.value} could not be loaded: {error!r}")
 
 
 def _show_version(asked: bool) -> None:

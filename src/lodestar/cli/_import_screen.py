@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from lodestar.cli import _screen
 
 if TYPE_CHECKING:
-    from lodestar.runs.columns import ColumnGuess
-    from lodestar.runs.table import ImportReport
+    from lodestar.importers.tables.columns import ColumnGuess
+    from lodestar.importers.tables.table import ImportReport
 
 SHOWN = 8
 _ALWAYS = ("step", "loss", "metric", "lr")

@@ -58,7 +58,7 @@ class _Table:
         self._told = False
 
     def __call__(self) -> "Iterator[Run]":
-        from lodestar.runs.table import TableImport
+        from lodestar.importers.tables.table import TableImport
 
         table = TableImport([self._path])
         yield from table.runs()

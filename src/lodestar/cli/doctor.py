@@ -12,7 +12,7 @@ from lodestar.cli import _screen
 from lodestar.cli._source import table_at
 
 if TYPE_CHECKING:
-    from lodestar.runs.doctor import Diagnosis, Finding
+    from lodestar.doctor import Diagnosis, Finding
     from lodestar.runs.run import Run
 
 SHOWN = 3
@@ -43,7 +43,7 @@ def doctor(
       lodestar doctor sweep.csv
       lodestar doctor runs --json | jq '.suggestions'
     """
-    from lodestar.runs.doctor import Severity, diagnose
+    from lodestar.doctor import Severity, diagnose
 
     found, total, left_out = _open(runs, skip_damaged)
     with _screen.progress("examining runs", total, quiet=as_json) as update:
@@ -61,8 +61,8 @@ def doctor(
 
 def _open(where: str, skip_damaged: bool) -> "tuple[Iterable[Run], int | None, list[tuple[str, str]]]":
     """The runs to look at, one by one; how many, if known; and a list that fills with those that cannot be read."""
+    from lodestar.importers.tables.table import TableImport
     from lodestar.runs.store import RunStore
-    from lodestar.runs.table import TableImport
 
     path = table_at(where)
     if path is not None:

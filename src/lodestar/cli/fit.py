@@ -15,8 +15,8 @@ from lodestar.cli import _screen
 from lodestar.cli._source import open_runs
 
 if TYPE_CHECKING:
+    from lodestar.fitting import Report
     from lodestar.forecaster import Forecaster
-    from lodestar.latent import Report
 
 
 def register(app: typer.Typer) -> None:
@@ -66,8 +66,8 @@ def fit_command(
       lodestar fit runs -o paper.lodestar --preset paper --leave-seed 4
       lodestar fit sweep.csv -o quick.lodestar --updates 4000 --set latent=12
     """
-    from lodestar.latent import fit, fit_settings
-    from lodestar.prepare import prepare
+    from lodestar.fitting import fit, fit_settings
+    from lodestar.fitting.dataset import prepare
 
     changes = _changes(change or [], updates, members)
     try:

@@ -15,7 +15,7 @@ from lodestar.cli._source import Source, open_runs
 
 if TYPE_CHECKING:
     from lodestar.forecaster import Forecast, Forecaster
-    from lodestar.prepare import Points
+    from lodestar.forecaster.preprocessing import Points
     from lodestar.runs.run import Run
 
 _ROWS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)

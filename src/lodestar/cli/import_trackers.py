@@ -1,6 +1,6 @@
 """`lodestar import mlflow | wandb | ...`: one command for each kind of tracker, all made from the registry.
 
-Comes in: the kinds (`lodestar.trackers.kinds`). Goes out: commands that differ in their address and in the few options
+Comes in: the kinds (`lodestar.importers.kinds`). Goes out: commands that differ in their address and in the few options
 of their kind; what to take and where to put it is said with the same options everywhere.
 """
 
@@ -13,7 +13,7 @@ import typer
 
 from lodestar.cli import _screen
 from lodestar.cli._import_screen import show_guess, show_plan, show_report
-from lodestar.trackers.kinds import KINDS, Choice, Kind
+from lodestar.importers.kinds import KINDS, Choice, Kind
 
 CHOICES = ("loss", "metric", "direction", "lr", "step", "task", "total")
 
@@ -51,7 +51,7 @@ def _shared() -> dict[str, tuple[Any, Any]]:
         "direction": (_text("max|min", "Which metric is better."), None),
         "lr": (_quantity("The learning rate: the parameter group to follow; 'none': there is none."), None),
         "step": (
-            _quantity("The optimiser step, where it was logged as a quantity; else the tracker's own step."),
+            _quantity("The optimizer step, where it was logged as a quantity; else the tracker's own step."),
             None,
         ),
         "task": (_text("NAME", "The task: its name, or the key of the config that has it."), None),
@@ -103,8 +103,8 @@ def _help(kind: Kind) -> str:
 
 
 def _run(kind: Kind, given: dict[str, Any]) -> None:
+    from lodestar.importers import TrackerImport, open_tracker
     from lodestar.runs import RunStore
-    from lodestar.trackers import TrackerImport, open_tracker
 
     for flag, allowed in (("direction", ("max", "min")), ("rebuild_lr", ("yes", "no"))):
         if given[flag] is not None and given[flag] not in allowed:
@@ -147,11 +147,11 @@ def _end(found: Any, given: dict[str, Any]) -> None:
 
 def _choices(given: dict[str, Any]) -> Any:
     """What the flags say, and below them the mapping file."""
-    from lodestar.trackers import Choices
+    from lodestar.importers import Choices
 
     stated = Choices(**{role: given[role] for role in CHOICES}, rebuild_lr=given["rebuild_lr"] == "yes")
     if given["mapping"] is None:
         return stated
-    from lodestar.trackers.mapping_file import read_mapping
+    from lodestar.importers.mapping_file import read_mapping
 
     return stated.over(read_mapping(given["mapping"]))

@@ -60,7 +60,7 @@ def import_table(
     ],
     out: Annotated[str, typer.Option("--out", "-o", metavar="STORE", help="The store to write to; made if missing.")],
     run: Annotated[str | None, _column("The run's name. None: a file is a run.")] = None,
-    step: Annotated[str | None, _column("The optimiser step; epochs if there is none.")] = None,
+    step: Annotated[str | None, _column("The optimizer step; epochs if there is none.")] = None,
     loss: Annotated[str | None, _column("The training loss.")] = None,
     metric: Annotated[str | None, _column("The validation metric.")] = None,
     lr: Annotated[str | None, _column("The learning rate.")] = None,
@@ -90,8 +90,8 @@ def import_table(
       lodestar import wandb_export.csv --out runs --metric val_f1 --direction max
       lodestar import logs/ --out runs --dry-run
     """
+    from lodestar.importers.tables.table import LAYOUTS, TableImport, store_runs
     from lodestar.runs.store import RunStore
-    from lodestar.runs.table import LAYOUTS, TableImport, store_runs
 
     for given, allowed, flag in ((layout, LAYOUTS, "--layout"), (direction or "max", ("max", "min"), "--direction")):
         if given not in allowed:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lodestar.evaluate.evaluation import OURS
 from lodestar.evaluate.simple import SIMPLE, AbstractSimple
 from lodestar.evaluate.trial import Seen, Trial
-from lodestar.prepare.dataset import prepare
+from lodestar.fitting.dataset import prepare
 from lodestar.runs.run import Run
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from lodestar.evaluate.contest import Contest
 from lodestar.evaluate.evaluation import Coverage
 from lodestar.forecaster.bands import LEVELS
-from lodestar.prepare.normaliser import METRIC
+from lodestar.forecaster.preprocessing.normaliser import METRIC
 
 
 def coverage(contest: Contest, fractions: Sequence[float]) -> tuple[Coverage, ...]:

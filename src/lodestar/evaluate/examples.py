@@ -14,7 +14,7 @@ from lodestar.evaluate.contest import Contest
 from lodestar.evaluate.evaluation import OURS, ByChannel, Drawn, Example
 from lodestar.evaluate.ranking import BAND
 from lodestar.evaluate.trial import Trial
-from lodestar.prepare.normaliser import CHANNELS
+from lodestar.forecaster.preprocessing.normaliser import CHANNELS
 
 
 def examples(contest: Contest, fractions: Sequence[float]) -> tuple[Example, ...]:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from lodestar.evaluate.contest import Contest
 from lodestar.evaluate.evaluation import Finals, Ranking, Selection
 from lodestar.evaluate.trial import Trial
+from lodestar.forecaster.preprocessing.normaliser import METRIC
 from lodestar.forecaster.quality import spearman
-from lodestar.prepare.normaliser import METRIC
 from lodestar.runs.run import Direction
 
 BAND = 0.8

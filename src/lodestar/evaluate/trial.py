@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar._errors import PrepareError
+from lodestar.fitting.dataset import Prepared, prepare
 from lodestar.forecaster.forecast import Piece
 from lodestar.forecaster.forecaster import Forecaster
-from lodestar.prepare.dataset import Prepared, prepare
-from lodestar.prepare.normaliser import METRIC
+from lodestar.forecaster.preprocessing.normaliser import METRIC
 from lodestar.runs.run import Run
 
 Which = Literal["unseen", "all"]

@@ -12,7 +12,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.prepare.normaliser import METRIC
+from lodestar.forecaster.preprocessing.normaliser import METRIC
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 SEEN = np.array([0.03, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0])

@@ -50,7 +50,7 @@ class Forecast:
     seen: tuple[int, int]  # the points of the piece
 
     def steps(self, total_steps: int) -> NDArray[np.int64]:
-        """The optimiser steps of the points, for a run of that length."""
+        """The optimizer steps of the points, for a run of that length."""
         return np.round(self.times * total_steps).astype(np.int64)
 
     @property

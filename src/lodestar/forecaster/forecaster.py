@@ -19,8 +19,8 @@ from lodestar.forecaster.bands import Bands
 from lodestar.forecaster.forecast import Band, Forecast, Piece
 from lodestar.forecaster.library import Library
 from lodestar.forecaster.network import Network, weight_shapes
+from lodestar.forecaster.preprocessing.recipe import Recipe
 from lodestar.forecaster.tokens import piece_tokens
-from lodestar.prepare.recipe import Recipe
 from lodestar.runs.run import Direction, Run, Series
 
 

@@ -1,7 +1,7 @@
 """The latent ODE in NumPy: encode and decode without JAX, no compile, no device.
 
 Comes in: weights by name, each with a leading axis of members (an ensemble has several, a single forecaster one).
-Goes out: latents and decoded runs in model units. Must equal `lodestar.latent` to rounding; a property test says so.
+Goes out: latents and decoded runs in model units. Must equal `lodestar.fitting` to rounding; a property test says so.
 """
 
 from collections.abc import Mapping

@@ -11,7 +11,7 @@ import numpy as np
 
 from lodestar.evaluate.evaluation import ByChannel, Drawn, Evaluation, Example
 from lodestar.forecaster import Forecast
-from lodestar.prepare import CHANNELS, Points
+from lodestar.forecaster.preprocessing import CHANNELS, Points
 from lodestar.report.errors import channel_titles, titles_with
 from lodestar.report.ink import BAND, COLOURS, FAINT, INK, Panel
 

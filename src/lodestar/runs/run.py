@@ -1,4 +1,4 @@
-"""A training run as data: loss, metric and learning rate, each on its own optimiser steps.
+"""A training run as data: loss, metric and learning rate, each on its own optimizer steps.
 
 Comes in: arrays. Goes out: an immutable, validated `Run`. The paper's x(t) = (loss, metric, lr), before any resampling.
 NaN and inf are kept in loss and metric (a diverged run is a fact worth keeping); nothing is ever repaired here. This
@@ -39,7 +39,7 @@ class Status(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Series:
-    """Values on strictly increasing optimiser steps. Arrays are read-only."""
+    """Values on strictly increasing optimizer steps. Arrays are read-only."""
 
     steps: NDArray[np.int64]
     values: NDArray[np.float64]
@@ -153,10 +153,10 @@ def _whole(steps: ArrayLike) -> NDArray[np.int64]:
     if raw.size == 0:
         return np.zeros(0, dtype=np.int64)
     if raw.dtype.kind not in "iuf":
-        raise RunError(f"steps must be whole numbers, got {raw.flat[0]!s}. Fix: log optimiser steps")
+        raise RunError(f"steps must be whole numbers, got {raw.flat[0]!s}. Fix: log optimizer steps")
     odd = raw[(raw != np.round(raw)) | (np.abs(raw) > 2.0**62)] if raw.dtype.kind == "f" else raw[:0]
     if odd.size:
-        raise RunError(f"steps must be whole numbers, got {odd.flat[0]!s}. Fix: log optimiser steps")
+        raise RunError(f"steps must be whole numbers, got {odd.flat[0]!s}. Fix: log optimizer steps")
     return raw.astype(np.int64)
 
 

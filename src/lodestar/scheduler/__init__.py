@@ -1,14 +1,14 @@
 """Scheduler: encode, perturb, accept, score, average; and the object a training job talks to. NumPy and SciPy only."""
 
-from lodestar.scheduler.decision import Decision as Decision
-from lodestar.scheduler.decision import Outcome as Outcome
-from lodestar.scheduler.decision import Winner as Winner
-from lodestar.scheduler.gate import Gate as Gate
-from lodestar.scheduler.log import Log as Log
-from lodestar.scheduler.log import read_log as read_log
-from lodestar.scheduler.plan import Plan as Plan
+from lodestar.scheduler.records.decision import Decision as Decision
+from lodestar.scheduler.records.decision import Outcome as Outcome
+from lodestar.scheduler.records.decision import Winner as Winner
+from lodestar.scheduler.records.log import Log as Log
+from lodestar.scheduler.records.log import read_log as read_log
+from lodestar.scheduler.records.shadow import ShadowScore as ShadowScore
+from lodestar.scheduler.safety.gate import Gate as Gate
 from lodestar.scheduler.scheduler import Scheduler as Scheduler
 from lodestar.scheduler.settings import DEFAULT as DEFAULT
 from lodestar.scheduler.settings import PAPER as PAPER
 from lodestar.scheduler.settings import Settings as Settings
-from lodestar.scheduler.shadow import ShadowScore as ShadowScore
+from lodestar.schedules.plan import Plan as Plan

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from lodestar.runs.run import Direction
-from lodestar.scheduler.gate import Gate
 from lodestar.scheduler.inputs import number_of
+from lodestar.scheduler.safety.gate import Gate
 from lodestar.scheduler.settings import Settings, one_of, settings_of
 
 

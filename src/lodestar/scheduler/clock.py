@@ -1,4 +1,4 @@
-"""The clock: optimiser steps, points of the grid and windows, and how they turn into one another.
+"""The clock: optimizer steps, points of the grid and windows, and how they turn into one another.
 
 Point i ends at step floor((i + 1) x total_steps / points); window w ends where point w x window - 1 does. Whole-number
 arithmetic, the same as for stored runs. Comes in and goes out: numbers.
@@ -6,7 +6,7 @@ arithmetic, the same as for stored runs. Comes in and goes out: numbers.
 
 import dataclasses
 
-from lodestar.prepare.grid import last_step_of
+from lodestar.forecaster.preprocessing.grid import last_step_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Clock:
     def __post_init__(self):
         if isinstance(self.total_steps, bool) or not isinstance(self.total_steps, int) or self.total_steps < 1:
             raise ValueError(
-                f"total_steps must be a whole number of optimiser steps, got {self.total_steps!r}. "
+                f"total_steps must be a whole number of optimizer steps, got {self.total_steps!r}. "
                 "Fix: epochs x batches per epoch / gradient accumulation"
             )
         windows = -(-self.points // self.window)

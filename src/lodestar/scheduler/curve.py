@@ -12,8 +12,8 @@ import numpy as np
 
 from lodestar.scheduler.clock import Clock
 from lodestar.scheduler.course import Course
-from lodestar.scheduler.guard import Caps, Cut
-from lodestar.scheduler.plan import Plan, read_polyline
+from lodestar.scheduler.safety.guard import Caps, Cut
+from lodestar.schedules.plan import Plan, read_polyline
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.prepare.grid import last_step_of, point_at
-from lodestar.prepare.recipe import Points, Recipe
+from lodestar.forecaster.preprocessing.grid import last_step_of, point_at
+from lodestar.forecaster.preprocessing.recipe import Points, Recipe
 
 HUGE = 1e30  # beyond this a value has blown up: no mean of such values means anything
 
@@ -32,7 +32,7 @@ class History:
         self.lr = np.zeros(points)  # as used, at the last step of each settled point
 
     def add_loss(self, step: int, value: float) -> None:
-        """One loss, measured at optimiser step `step`."""
+        """One loss, measured at optimizer step `step`."""
         point = self._point(step)
         if not math.isfinite(value) or abs(value) > HUGE:
             self.blown[point] += 1

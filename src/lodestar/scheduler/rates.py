@@ -11,9 +11,9 @@ from collections.abc import Callable
 from lodestar.scheduler.clock import Clock
 from lodestar.scheduler.course import Course
 from lodestar.scheduler.curve import Curve
-from lodestar.scheduler.guard import Caps, Cut
 from lodestar.scheduler.inputs import number_of
-from lodestar.scheduler.plan import Plan
+from lodestar.scheduler.safety.guard import Caps, Cut
+from lodestar.schedules.plan import Plan
 
 
 class Rates:

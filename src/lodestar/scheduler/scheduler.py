@@ -1,4 +1,4 @@
-"""The scheduler object: what a training job talks to. Keyed on the global optimiser step, never on call counts.
+"""The scheduler object: what a training job talks to. Keyed on the global optimizer step, never on call counts.
 
 Comes in: observations, whenever the job has a number. Goes out: the learning rate of any step. Decisions are made when
 `lr_at` first asks for a step past a window's end, from what was observed up to that end; what comes later counts for
@@ -14,33 +14,33 @@ from typing import Any, Literal
 import numpy as np
 
 from lodestar.forecaster import Forecaster, load
-from lodestar.prepare.normaliser import LR
-from lodestar.prepare.recipe import Points
+from lodestar.forecaster.preprocessing.normaliser import LR
+from lodestar.forecaster.preprocessing.recipe import Points
 from lodestar.scheduler import state
 from lodestar.scheduler.arguments import check_base, check_direction, checked_seed, checked_settings
 from lodestar.scheduler.clock import Clock
-from lodestar.scheduler.decision import Decision, Outcome
-from lodestar.scheduler.gate import Gate
-from lodestar.scheduler.gear import FIRST, LAST, find_gear
-from lodestar.scheduler.guard import Cut, caps_of, deeper, jumped
 from lodestar.scheduler.history import History
 from lodestar.scheduler.inputs import number_of, shown, step_of
-from lodestar.scheduler.journal import Journal
-from lodestar.scheduler.listener import Listener
-from lodestar.scheduler.log import LogWriter, header
-from lodestar.scheduler.opening import opening
-from lodestar.scheduler.plan import Plan
 from lodestar.scheduler.rates import Rates
+from lodestar.scheduler.records.decision import Decision, Outcome
+from lodestar.scheduler.records.journal import Journal
+from lodestar.scheduler.records.listener import Listener
+from lodestar.scheduler.records.log import LogWriter, header
+from lodestar.scheduler.records.shadow import ShadowScore, score_forecasts
+from lodestar.scheduler.safety.gate import Gate
+from lodestar.scheduler.safety.guard import Cut, caps_of, deeper, jumped
 from lodestar.scheduler.settings import Preset, Settings
-from lodestar.scheduler.shadow import ShadowScore, score_forecasts
-from lodestar.scheduler.steer import Verdict, steer
+from lodestar.scheduler.steps.initial_plan import opening
+from lodestar.scheduler.steps.rescale import FIRST, LAST, find_gear
+from lodestar.scheduler.steps.steer import Verdict, steer
+from lodestar.schedules.plan import Plan
 
 _SAME_GEAR = math.log(1.2)  # a gear this near to the old one is no change
 _DRAWN = 9  # points of the next window's learning rate that a decision records
 
 
 class Scheduler:
-    """Steers one training run of `total_steps` optimiser steps.
+    """Steers one training run of `total_steps` optimizer steps.
 
     `lr_at(step)` is the rate for the `step`-th update (from 1; 0 is read as 1). `base`, the plain schedule, is what
     shadow mode follows and a closed gate falls to. Further keywords change single settings of the preset:
@@ -91,7 +91,7 @@ class Scheduler:
 
     @property
     def total_steps(self) -> int:
-        """The run's length in optimiser steps, as it stands."""
+        """The run's length in optimizer steps, as it stands."""
         return self._clock.total_steps
 
     @property
@@ -105,7 +105,7 @@ class Scheduler:
         return self._journal.warnings
 
     def observe(self, step: int, *, loss: Any = None, metric: Any = None) -> None:
-        """Report what was measured at optimiser step `step`; either may be missing."""
+        """Report what was measured at optimizer step `step`; either may be missing."""
         at = step_of(step)
         if at is None or at < 0:
             self._warn("step", f"an observation at step {shown(step)} was left out: a step is a whole number >= 0")
@@ -122,7 +122,7 @@ class Scheduler:
                 self._journal.observe(at, heard, scored, self._rates.used(max(at, 1)))
 
     def lr_at(self, step: int) -> float:
-        """The learning rate for optimiser step `step`."""
+        """The learning rate for optimizer step `step`."""
         at = step_of(step)
         if at is None:
             self._warn(

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from lodestar.scheduler.clock import Clock
 from lodestar.scheduler.course import Course
 from lodestar.scheduler.curve import Curve
-from lodestar.scheduler.decision import Decision
-from lodestar.scheduler.guard import Cut
 from lodestar.scheduler.history import History
+from lodestar.scheduler.records.decision import Decision
+from lodestar.scheduler.safety.guard import Cut
 
 if TYPE_CHECKING:
     from lodestar.scheduler.scheduler import Scheduler

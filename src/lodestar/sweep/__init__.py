@@ -1,13 +1,14 @@
 """Sweeps: many runs of your own training function, here or on a cluster, into a run store; a kill loses nothing."""
 
+from lodestar.schedules.families import PAPER_SHAPES, SHAPES
+from lodestar.schedules.schedule import Schedule
 from lodestar.sweep.call import run_sweep
-from lodestar.sweep.local import LocalPlace
-from lodestar.sweep.place import AbstractPlace, Done, Event, Failed, Job, Reported, Started
-from lodestar.sweep.shapes import PAPER_SHAPES, SHAPES
+from lodestar.sweep.executors.local import LocalPlace
+from lodestar.sweep.executors.place import AbstractPlace, Done, Event, Failed, Job, Reported, Started
 from lodestar.sweep.spaces import AbstractSpace, Grid, Listed, QuasiRandom, Range, paper_grid
 from lodestar.sweep.standing import Standing
 from lodestar.sweep.sweep import SweepResult, run_trials
-from lodestar.sweep.trial import Report, Schedule, TrainingFunction, Trial
+from lodestar.sweep.trial import Report, TrainingFunction, Trial
 
 __all__ = [
     "PAPER_SHAPES",

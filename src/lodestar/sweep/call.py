@@ -12,9 +12,9 @@ from typing import Any
 from lodestar._errors import SweepError
 from lodestar.runs import Direction, RunStore
 from lodestar.sweep import function as functions
+from lodestar.sweep.executors.local import LocalPlace
+from lodestar.sweep.executors.place import AbstractPlace, Job
 from lodestar.sweep.journal import folder_beside
-from lodestar.sweep.local import LocalPlace
-from lodestar.sweep.place import AbstractPlace, Job
 from lodestar.sweep.space_file import read_space
 from lodestar.sweep.spaces import (
     DEFAULT_PEAK,
@@ -148,7 +148,7 @@ def make_place(
         return LocalPlace(jobs, threads, logs=logs)
     if on != "ray" and not on.startswith("ray://"):
         raise SweepError(f"there is no place {on!r} to run on. Fix: local, ray, or ray://HOST:10001")
-    from lodestar.sweep.ray_place import RayPlace
+    from lodestar.sweep.executors.ray_place import RayPlace
 
     address = None if on == "ray" else on
     return RayPlace(address, cpus_per_trial=threads if cpus is None else cpus, gpus_per_trial=gpus or 0, ship=ship)

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from lodestar import _disk
 from lodestar._errors import StoreError, SweepError
-from lodestar.sweep.place import Done, Failed
+from lodestar.sweep.executors.place import Done, Failed
 
 FORMAT, VERSION = "lodestar-sweep", 1
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from lodestar.runs import Direction, Facts, Run, Scalar, Series, Status
 from lodestar.sweep.endings import TrialCut
+from lodestar.sweep.executors.place import Job
 from lodestar.sweep.lost import Lost
-from lodestar.sweep.place import Job
 from lodestar.sweep.trial import Trial
 
 Progress = Callable[[int, float | None, float | None], None]
@@ -138,7 +138,7 @@ def _step(step: Any) -> int:
     except (TypeError, ValueError, OverflowError):
         whole = -1
     if whole < 0 or whole != step:
-        raise ValueError(f"report: step must be a whole number >= 0, got {step!r}. Fix: count optimiser updates from 1")
+        raise ValueError(f"report: step must be a whole number >= 0, got {step!r}. Fix: count optimizer updates from 1")
     return whole
 
 

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from lodestar._errors import SweepError
-from lodestar.sweep.shapes import SHAPES, trapezoid
+from lodestar.schedules.families import SHAPES, trapezoid
+from lodestar.schedules.schedule import Schedule
 from lodestar.sweep.spaces import PAPER_RATES, AbstractSpace, Grid, Listed, QuasiRandom, Range
-from lodestar.sweep.trial import Schedule, Trial
+from lodestar.sweep.trial import Trial
 
 KEYS = {
     "sobol": {"kind", *(field.name for field in dataclasses.fields(QuasiRandom))},

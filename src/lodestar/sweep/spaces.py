@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lodestar.runs import Scalar
-from lodestar.sweep.shapes import PAPER_SHAPES, SHAPES, trapezoid
+from lodestar.schedules.families import PAPER_SHAPES, SHAPES, trapezoid
 from lodestar.sweep.trial import Trial
 
 DEFAULT_PEAK = (1e-4, 1e-1)

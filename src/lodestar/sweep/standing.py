@@ -8,7 +8,7 @@ import math
 import time
 
 from lodestar.runs import Direction, Run, Status
-from lodestar.sweep.place import Done, Event, Failed, Reported, Started
+from lodestar.sweep.executors.place import Done, Event, Failed, Reported, Started
 
 
 @dataclasses.dataclass

@@ -15,11 +15,11 @@ from typing import Any
 from lodestar._errors import SweepError
 from lodestar.runs import Run, RunStore, segment
 from lodestar.runs.summary import RunSummary
+from lodestar.sweep.executors.local import LocalPlace
+from lodestar.sweep.executors.local_worker import WORKER_MARK
+from lodestar.sweep.executors.place import AbstractPlace, Done, Event, Failed, Job
 from lodestar.sweep.journal import Journal, Past, folder_beside, held
 from lodestar.sweep.keeper import Keeper
-from lodestar.sweep.local import LocalPlace
-from lodestar.sweep.local_worker import WORKER_MARK
-from lodestar.sweep.place import AbstractPlace, Done, Event, Failed, Job
 from lodestar.sweep.standing import Standing
 from lodestar.sweep.trial import Trial
 
@@ -167,7 +167,7 @@ def _writer(log_to: str | None) -> Callable[[Run], None] | None:
     """Where runs are logged besides the store."""
     if log_to is None:
         return None
-    from lodestar.writers import open_writer, write_run
+    from lodestar.exporters import open_writer, write_run
 
     writer = open_writer(log_to)
     return lambda run: write_run(run, writer)

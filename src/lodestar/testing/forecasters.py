@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar.forecaster import Architecture, Bands, Forecaster, Library, Network, Ranges, weight_shapes
-from lodestar.prepare.normaliser import Channel, Normaliser
-from lodestar.prepare.recipe import Recipe
-from lodestar.prepare.transform import Kind, Transform
+from lodestar.forecaster.preprocessing.normaliser import Channel, Normaliser
+from lodestar.forecaster.preprocessing.recipe import Recipe
+from lodestar.forecaster.preprocessing.transform import Kind, Transform
 from lodestar.runs.run import Direction
 
 

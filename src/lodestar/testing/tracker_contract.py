@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 from lodestar._errors import TrackerError
+from lodestar.importers import AbstractTracker, import_runs
+from lodestar.importers.tracker import Listed
 from lodestar.runs import RunStore, Scalar
-from lodestar.trackers import AbstractTracker, import_runs
-from lodestar.trackers.tracker import Listed
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,7 +16,7 @@ from lodestar.report.sections.steered import read_steered
 from lodestar.report.sections.why import why
 from lodestar.runs import Facts, Run, Series
 from lodestar.scheduler import Decision, Outcome, Scheduler
-from lodestar.scheduler.decision import Winner
+from lodestar.scheduler.records.decision import Winner
 from lodestar.scheduler.settings import PRESETS
 from lodestar.testing import random_forecaster
 

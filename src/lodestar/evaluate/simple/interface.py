@@ -10,9 +10,9 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from lodestar.fitting.dataset import Prepared
 from lodestar.forecaster.forecast import Piece
-from lodestar.prepare.dataset import Prepared
-from lodestar.prepare.recipe import Recipe
+from lodestar.forecaster.preprocessing.recipe import Recipe
 
 
 class AbstractSimple(abc.ABC):

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar.evaluate.simple.interface import AbstractSimple, last_seen, with_seen
+from lodestar.fitting.dataset import Prepared
 from lodestar.forecaster.forecast import Piece
-from lodestar.prepare.dataset import Prepared
-from lodestar.prepare.recipe import Recipe
+from lodestar.forecaster.preprocessing.recipe import Recipe
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from lodestar._errors import PrepareError
 from lodestar.evaluate.simple.interface import AbstractSimple, last_seen, with_seen
+from lodestar.fitting.dataset import Prepared
 from lodestar.forecaster.forecast import Piece
-from lodestar.prepare.dataset import Prepared
-from lodestar.prepare.normaliser import LR
-from lodestar.prepare.recipe import Recipe
+from lodestar.forecaster.preprocessing.normaliser import LR
+from lodestar.forecaster.preprocessing.recipe import Recipe
 
 _PROBES = 40  # past runs asked whether the shift helps
 

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from lodestar.evaluate.simple.interface import AbstractSimple, last_seen, with_seen
+from lodestar.fitting.dataset import Prepared
 from lodestar.forecaster.forecast import Piece
-from lodestar.prepare.dataset import Prepared
-from lodestar.prepare.normaliser import LOSS, METRIC
-from lodestar.prepare.recipe import Recipe
+from lodestar.forecaster.preprocessing.normaliser import LOSS, METRIC
+from lodestar.forecaster.preprocessing.recipe import Recipe
 
 _EXPONENTS = np.geomspace(0.05, 3.0, 25)
 _LEAST_POINTS = 4

@@ -12,7 +12,7 @@ from lodestar.report.sections.steered import Steered
 from lodestar.report.sections.why import why, word
 from lodestar.report.sections.wording import number, percent
 from lodestar.scheduler import Decision, Outcome
-from lodestar.scheduler.shadow import ShadowScore, score_forecasts
+from lodestar.scheduler.records.shadow import ShadowScore, score_forecasts
 
 MARKED = {Outcome.REPLANNED: 1, Outcome.CUT: 6, Outcome.GATED: 3, Outcome.EXTENDED: 5, Outcome.NONE_ACCEPTED: 4}
 

@@ -5,9 +5,9 @@ Comes in: a `Diagnosis`. Goes out: blocks.
 
 from collections.abc import Iterable
 
+from lodestar.doctor import Diagnosis, Finding
 from lodestar.report.html import Block, Notes, Table, Text
 from lodestar.report.sections.wording import count, number, short
-from lodestar.runs.doctor import Diagnosis, Finding
 
 NAMED = 3
 

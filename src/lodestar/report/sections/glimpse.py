@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.prepare.dataset import DEFAULT_SMOOTHING
-from lodestar.prepare.smooth import smooth
+from lodestar.fitting.dataset import DEFAULT_SMOOTHING
+from lodestar.forecaster.preprocessing.smooth import smooth
 from lodestar.report.html.thin import corners, thin
 from lodestar.runs.run import Direction, Run, Series, Status
-from lodestar.runs.shape import shape_of
+from lodestar.schedules.recognise import shape_of
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 POINTS = 240  # of a loss or metric that is drawn

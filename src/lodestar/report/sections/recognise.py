@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.prepare.dataset import DEFAULT_SMOOTHING
-from lodestar.prepare.smooth import smooth
+from lodestar.fitting.dataset import DEFAULT_SMOOTHING
+from lodestar.forecaster.preprocessing.smooth import smooth
 from lodestar.report.sections.steered import Steered
 from lodestar.runs.run import Run, Series
 

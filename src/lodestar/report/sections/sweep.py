@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from lodestar.prepare.dataset import DEFAULT_SMOOTHING
+from lodestar.fitting.dataset import DEFAULT_SMOOTHING
 from lodestar.report.html import Axis, Block, Chart, Facts, Fold, Line, Points, Text, histogram
 from lodestar.report.sections.families import colours, families
 from lodestar.report.sections.glimpse import POINTS, Curve, Glimpse

@@ -8,6 +8,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from lodestar._errors import ForecasterError, LodestarError, RunError
+from lodestar.doctor import diagnose
 from lodestar.evaluate import Evaluation, evaluate
 from lodestar.forecaster import Forecaster
 from lodestar.report.html import Notes, Section
@@ -20,7 +21,6 @@ from lodestar.report.sections.recognise import Recognition
 from lodestar.report.sections.steered import Steered
 from lodestar.report.sections.sweep import sets, sweep_blocks
 from lodestar.report.sections.wording import count
-from lodestar.runs.doctor import diagnose
 from lodestar.runs.run import Run
 
 Tick = Callable[[str, int, int | None], None]  # what is being done, how far, of how much

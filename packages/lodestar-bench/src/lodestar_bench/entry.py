@@ -1,0 +1,95 @@
+"""Makes a bench from the words of a command: finds the task and the methods, asks each for its grid, opens the folder.
+
+Comes in: names ("digits-mlp", "my_file.py:MyTask", "cosine", "my_file.py:MyMethod") and the size of the table. Goes
+out: a `Bench`, ready to be carried out. An unknown name is an error that lists what exists. Loads the task's data, runs
+nothing.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+from lodestar._errors import BenchError
+from lodestar.schedules.families import PAPER_SHAPES
+from lodestar_bench import methods, tasks
+from lodestar_bench.entrant import Entrant
+from lodestar_bench.home import Facts, Home
+from lodestar_bench.plan import Plan, Source
+from lodestar_bench.problem import AbstractProblem
+from lodestar_bench.protocol import Bench
+
+
+def open_bench(
+    task: str,
+    scale: str,
+    out: Path,
+    *,
+    wanted: Sequence[str] = (),
+    tune: tuple[int, int] = (5, 5),
+    seeds: int = 20,
+    source: Source = "shapes",
+) -> Bench:
+    """`wanted` are methods, all of them if none is named; `tune` is how many values and how many seeds of each."""
+    found = [method(spec) for spec in dict.fromkeys(wanted or methods.names())]
+    spec = _absolute(task)
+    problem = tasks.problem(spec, scale)
+    people = tuple(_entrant(*one, problem) for one in found)
+    _check_names(people)
+    shapes = tuple(_entrant(*method(name), problem) for name in PAPER_SHAPES)
+    learns = any(entrant.learns == "from runs" for entrant in people)
+    plan = Plan(people, shapes if learns else (), *tune, seeds=seeds, source=source)
+    home = Home(out / f"{problem.task}-{scale}")
+    facts = home.remember(
+        Facts(
+            task=problem.task,
+            title=tasks.task(spec).title,
+            scale=scale,
+            metric_name=problem.metric_name,
+            direction=problem.direction,
+            fixed=_fixed(problem),
+            plan=plan,
+        )
+    )
+    return Bench(spec, problem, facts, plan, home)
+
+
+def method(spec: str):
+    """A method's place and itself."""
+    place = _absolute(spec)
+    return place, methods.method(place)
+
+
+def _absolute(spec: str) -> str:
+    """A file of the user's by its full path: workers may stand elsewhere."""
+    file, colon, name = spec.rpartition(":")
+    return f"{Path(file).resolve()}:{name}" if colon and file.endswith(".py") else spec
+
+
+def _entrant(spec: str, found: methods.AbstractMethod, problem: AbstractProblem) -> Entrant:
+    grid = tuple(float(value) for value in found.grid(problem))
+    return Entrant(spec, found.name, found.title, found.group, found.learns, grid, found.sweep_form)
+
+
+def _check_names(people: Sequence[Entrant]) -> None:
+    seen: dict[str, str] = {}
+    for entrant in people:
+        if entrant.name in seen:
+            raise BenchError(
+                f"two methods are called {entrant.name!r}: {seen[entrant.name]} and {entrant.spec}. Fix: rename yours"
+            )
+        seen[entrant.name] = entrant.spec
+
+
+def _fixed(problem: AbstractProblem) -> dict[str, object]:
+    """What must not change between commands into one folder."""
+    return {
+        "total_steps": problem.total_steps,
+        "steps_per_epoch": problem.steps_per_epoch,
+        "batch_size": problem.batch_size,
+        "evaluate_every": problem.evaluate_every,
+        "recipe": {key: _listed(value) for key, value in dataclasses.asdict(problem.recipe).items()},
+    }
+
+
+def _listed(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value

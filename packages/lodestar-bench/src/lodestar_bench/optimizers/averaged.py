@@ -1,0 +1,42 @@
+"""The recipe's optimizer without its momentum, in the averaged form of `lodestar.schedule_free`, the rate an input.
+
+Comes in: a recipe. Goes out: an `Optimizer`, the same object for the same recipe. The trained weights are y, where
+gradients are taken; the weights to judge by are the average x. Weight decay pulls at the fast weights z.
+"""
+
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+import optax
+
+from lodestar.schedule_free import INTERPOLATION, POWER
+from lodestar.schedule_free.optax import averaged as form
+from lodestar.schedule_free.optax import averaged_params
+from lodestar_bench.method import Optimizer, OptimizerState
+from lodestar_bench.optimizers.plain import direction
+from lodestar_bench.problem import Params, Recipe
+
+
+@functools.cache
+def averaged_with(recipe: Recipe, interpolation: float, power: float) -> Optimizer:
+    """The averaged form of the recipe's optimizer, with numbers of your own."""
+    still = direction(dataclasses.replace(recipe, b1=0.0, momentum=0.0))
+
+    def at(rate: jax.Array) -> optax.GradientTransformationExtraArgs:
+        return form(optax.chain(still, optax.scale(-rate)), interpolation=interpolation, power=power)
+
+    def init(params: Params, rate: jax.Array) -> OptimizerState:
+        return at(rate).init(params)
+
+    def update(grads: Params, state: Any, params: Params, rate: jax.Array) -> tuple[Params, Any, jax.Array]:
+        moves, state = at(rate).update(grads, state, params)
+        return optax.apply_updates(params, moves), state, rate
+
+    return Optimizer(init, update, lambda params, state: averaged_params(state), averaged=True)
+
+
+def averaged(recipe: Recipe) -> Optimizer:
+    """The averaged form of the recipe's optimizer."""
+    return averaged_with(recipe, INTERPOLATION, POWER)

@@ -1,0 +1,54 @@
+"""digits-mlp: a small network on scikit-learn's 1,797 handwritten digits. Needs no download; seconds a run.
+
+Comes in: a scale. Goes out: a problem. The budget is short on purpose (few epochs of small batches): that is where
+schedules differ. Not in the paper.
+"""
+
+import numpy as np
+
+from lodestar._extras import need
+from lodestar_bench.data.rows import Rows, Splits
+from lodestar_bench.data.split import shuffled
+from lodestar_bench.models.mlp import mlp
+from lodestar_bench.models.model import Model
+from lodestar_bench.problem import Recipe
+from lodestar_bench.tasks.classification import Classification
+from lodestar_bench.tasks.task import Sizes, Task
+
+RECIPE = Recipe("adamw", rates=(1e-3, 3e-3, 1e-2, 3e-2, 1e-1), weight_decay=1e-3)
+SIZES = {
+    "paper": Sizes(width=256, batch=16, epochs=20, looks=10),
+    "cpu": Sizes(width=64, batch=8, epochs=3, looks=33),
+    "smoke": Sizes(width=16, batch=32, epochs=2, looks=10),
+}
+
+
+def model(scale: str, narrower: int = 1) -> Model:
+    """64 pixels, three hidden layers (smoke: two), 10 digits."""
+    hidden = [SIZES[scale].width // narrower] * (2 if scale == "smoke" else 3)
+    return mlp((64, *hidden, 10))
+
+
+def splits() -> Splits:
+    """797 digits to learn from, 500 to validate, 500 to test."""
+    images, labels = need("sklearn.datasets", "bench").load_digits(return_X_y=True)
+    order = shuffled(len(labels), "digits-mlp")
+    every = Rows((images[order] / 16.0).astype(np.float32), labels[order].astype(np.int32))
+    return Splits(every[:797], every[797:1297], every[1297:])
+
+
+def problem(scale: str) -> Classification:
+    """The task at a scale."""
+    size = SIZES[scale]
+    return Classification(
+        task=TASK.name,
+        scale=scale,
+        recipe=RECIPE,
+        model=model(scale),
+        splits=splits(),
+        **size.lengths,
+        convolutional=False,
+    )
+
+
+TASK = Task("digits-mlp", "a dense network on scikit-learn's handwritten digits", problem, model, (), model)

@@ -1,0 +1,5 @@
+"""`python -m lodestar`."""
+
+from lodestar.cli import main
+
+main()

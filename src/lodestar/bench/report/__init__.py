@@ -1,3 +1,0 @@
-"""Report of a bench: table, distribution of final results, rates, costs; as Markdown, CSV and figures."""
-
-from lodestar.bench.report.write import write_report as write_report

@@ -1,0 +1,70 @@
+"""`diagnose`: looks through runs one at a time and says what it found.
+
+Comes in: any iterable of runs (a `RunSet`, `store.iter()`). Goes out: a `Diagnosis`. Memory holds one run and a few
+numbers of each other. Knows the lists of checks, not the checks.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterable
+
+from lodestar.doctor import all_runs, each_run
+from lodestar.doctor.diverged import stuck_beside
+from lodestar.doctor.findings import Digest, Finding, Severity
+from lodestar.doctor.suggest import Suggestion, suggest
+from lodestar.runs.run import Run
+
+_STUCK_CURE = "nothing to do: a fit sets it aside; its peak lr marks the upper bound"
+_ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.ADVICE: 2}
+
+
+@dataclasses.dataclass(frozen=True)
+class Diagnosis:
+    """Findings, the worst first and those about all runs before single ones; and runs worth making."""
+
+    runs: int
+    usable: int
+    findings: tuple[Finding, ...]
+    suggestions: tuple[Suggestion, ...]
+    shapes: dict[str, int]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether a fit can go ahead: nothing about the whole collection is an error."""
+        return not any(f.severity is Severity.ERROR and f.run is None for f in self.findings)
+
+    def of(self, severity: Severity) -> tuple[Finding, ...]:
+        """The findings of one severity."""
+        return tuple(finding for finding in self.findings if finding.severity is severity)
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain data for JSON."""
+        return {
+            "runs": self.runs,
+            "usable": self.usable,
+            "healthy": self.healthy,
+            "shapes": self.shapes,
+            "findings": [finding.as_dict() for finding in self.findings],
+            "suggestions": [suggestion.as_dict() for suggestion in self.suggestions],
+        }
+
+
+def diagnose(runs: Iterable[Run], progress: Callable[[int], None] | None = None) -> Diagnosis:
+    """Examine every run, then all of them together. `progress(done)` is called after each run."""
+    findings: list[Finding] = []
+    digests: list[Digest] = []
+    for number, run in enumerate(runs, 1):
+        for check in each_run.CHECKS:
+            findings += check(run)
+        digests.append(Digest.of(run))
+        if progress:
+            progress(number)
+    stuck = stuck_beside([digest.ending for digest in digests if digest.ending])
+    digests = [dataclasses.replace(digest, usable=digest.usable and digest.name not in stuck) for digest in digests]
+    findings += [Finding(Severity.ADVICE, "stuck", name, reason, _STUCK_CURE) for name, reason in stuck.items()]
+    for whole in all_runs.CHECKS:
+        findings += whole(digests)
+    findings.sort(key=lambda finding: (_ORDER[finding.severity], finding.run is not None, finding.check))
+    shapes: dict[str, int] = {}
+    for digest in digests:
+        shapes[str(digest.shape)] = shapes.get(str(digest.shape), 0) + 1
+    return Diagnosis(len(digests), sum(d.usable for d in digests), tuple(findings), suggest(digests), shapes)

@@ -1,0 +1,79 @@
+"""What the doctor says and what it remembers of a run: plain data.
+
+Comes in: nothing but values. Goes out: `Finding` (a sentence with a cure) and `Digest` (the few facts about a run that
+the checks over all runs need, so that a store of any size can be looked through one run at a time).
+"""
+
+import dataclasses
+import enum
+import hashlib
+
+from lodestar.doctor.diverged import LEAST_POINTS, Ending, ending, why_unusable
+from lodestar.runs.run import Direction, Run, Status
+from lodestar.schedules.recognise import Shape, shape_of
+
+FEWEST_POINTS = LEAST_POINTS
+"""A run with fewer losses than this cannot be used."""
+
+
+class Severity(enum.StrEnum):
+    """How much a finding matters."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    ADVICE = "advice"
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One thing to know: about `run`, or about all of them together if that is None."""
+
+    severity: Severity
+    check: str
+    run: str | None
+    sentence: str
+    cure: str
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain data for JSON."""
+        return {**dataclasses.asdict(self), "severity": str(self.severity)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Digest:
+    """A run in a few numbers."""
+
+    name: str
+    status: Status
+    direction: Direction
+    metric_name: str
+    task: str | None
+    seed: int | None
+    shape: Shape
+    peak_lr: float
+    final_metric: float
+    total_steps: int
+    usable: bool
+    ending: Ending | None  # of a usable run
+    fingerprint: bytes
+
+    @classmethod
+    def of(cls, run: Run) -> "Digest":
+        """The digest of a run. Usable: by the rules of a fit."""
+        usable = why_unusable(run) is None
+        curves = (run.loss.values, run.metric.values, run.lr.values)
+        return cls(
+            name=run.name,
+            status=run.status,
+            direction=run.direction,
+            metric_name=run.metric_name,
+            task=run.facts.task,
+            seed=run.facts.seed,
+            shape=shape_of(run.lr, run.total_steps),
+            peak_lr=run.peak_lr,
+            final_metric=run.final_metric,
+            total_steps=run.total_steps,
+            usable=usable,
+            ending=ending(run) if usable else None,
+            fingerprint=hashlib.blake2b(b"".join(curve.tobytes() for curve in curves), digest_size=16).digest(),
+        )

@@ -1,0 +1,41 @@
+"""A whole run, written at once: what the sweep does when a trial ends.
+
+Comes in: a `Run` and a writer. Goes out: the run in the tracker, under names that `lodestar import` understands:
+`loss`, the metric's own name, `lr`, and the facts as settings.
+"""
+
+from collections.abc import Mapping
+
+from lodestar.exporters.writer import AbstractWriter
+from lodestar.importers.words import OUR_DIRECTION, OUR_METRIC
+from lodestar.runs import Direction, Run, Scalar
+
+
+def write_run(run: Run, writer: AbstractWriter) -> None:
+    """Write it, from begin to end; raises what the writer raises."""
+    writer.begin(run.name, settings_of(run))
+    rows: dict[int, dict[str, float]] = {}
+    for name, series in (("loss", run.loss), (metric_name(run.metric_name), run.metric), ("lr", run.lr)):
+        for step, value in zip(series.steps.tolist(), series.values.tolist(), strict=True):
+            rows.setdefault(step, {})[name] = value
+    for step in sorted(rows):
+        writer.log(step, rows[step])
+    writer.end(run.status)
+
+
+def metric_name(name: str) -> str:
+    """The metric's own name, unless the loss or the learning rate is called so."""
+    return "metric" if name in ("", "loss", "lr") else name
+
+
+def told_metric(name: str, direction: Direction) -> dict[str, Scalar]:
+    """Settings by which an import knows our metric again, whatever it is called."""
+    return {OUR_METRIC: name, OUR_DIRECTION: str(direction)}
+
+
+def settings_of(run: Run) -> Mapping[str, Scalar]:
+    """What is known of a run besides its curves."""
+    facts = run.facts
+    stated = {"task": facts.task, "schedule": facts.schedule, "peak_lr": facts.peak_lr, "seed": facts.seed}
+    stated |= {"total_steps": run.total_steps, **told_metric(metric_name(run.metric_name), run.direction)}
+    return {**facts.extra, **{name: value for name, value in stated.items() if value is not None}}

@@ -1,0 +1,41 @@
+"""What every place we write runs to is to us.
+
+Comes in: a run as it goes, value by value, or whole. Goes out: whatever the tracker makes of it. A writer is opened
+once and takes one run after another: `begin`, any number of `log` and `decision`, `end`. It raises when its tracker
+fails: whoever calls it in a live job catches that (`follower.py`). Knows nothing of schedulers.
+"""
+
+import abc
+from collections.abc import Mapping
+from typing import ClassVar
+
+from lodestar.runs import Scalar, Status
+
+PREFIX = "lodestar/"
+"""Before the names of the numbers a decision is told by."""
+
+
+class AbstractWriter(abc.ABC):
+    """A place that takes runs. Opening it checks the address: a wrong one is a `TrackerError` with the cure."""
+
+    kind: ClassVar[str]
+    """The word before the colon in an address."""
+
+    @abc.abstractmethod
+    def begin(self, name: str, config: Mapping[str, Scalar], *, first_step: int = 0) -> None:
+        """Start a run. What an earlier run of that name logged from `first_step` on is void, where a name is an id."""
+
+    @abc.abstractmethod
+    def log(self, step: int, values: Mapping[str, float]) -> None:
+        """What was measured at an optimizer step."""
+
+    @abc.abstractmethod
+    def decision(self, step: int, text: str, numbers: Mapping[str, float]) -> None:
+        """What the scheduler decided after a step: a sentence, and numbers that are drawn beside the curves."""
+
+    def flush(self) -> None:  # noqa: B027  most trackers' own clients do this
+        """Send what waits."""
+
+    @abc.abstractmethod
+    def end(self, status: Status) -> None:
+        """The run is over."""

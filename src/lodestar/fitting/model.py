@@ -1,0 +1,51 @@
+"""The latent ODE: encoder, field, decoder (the paper's equations 1 to 3).
+
+Comes in: tokens of pieces. Goes out: the whole run's loss, metric and lr in model units. Knows arrays, not runs.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+from numpy.typing import NDArray
+
+from lodestar.fitting.encoder import AbstractEncoder, make_encoder
+from lodestar.fitting.field import Field, rk4_knots, tsit5_states
+from lodestar.forecaster.architecture import Architecture
+from lodestar.forecaster.solve import hermite_matrix
+
+Times = Float[Array, " times"] | NDArray[np.float64]
+
+
+class LatentODE(eqx.Module):
+    """One forecaster's weights. `decoder_width == 0` makes the decoder linear."""
+
+    encoder: AbstractEncoder
+    field: Field
+    decoder: eqx.nn.MLP
+    shape: Architecture = eqx.field(static=True)
+
+    def __init__(self, shape: Architecture, *, key: PRNGKeyArray):
+        one, two, three = jax.random.split(key, 3)
+        self.encoder = make_encoder(shape, key=one)
+        self.field = Field(shape, key=two)
+        depth = 1 if shape.decoder_width else 0
+        self.decoder = eqx.nn.MLP(shape.latent, 3, max(shape.decoder_width, 1), depth, activation=jnp.tanh, key=three)
+        self.shape = shape
+
+    def encode(self, tokens, valid) -> Float[Array, " latent"]:
+        """Tokens of one piece to z0."""
+        return self.encoder(tokens, valid)
+
+    def states(self, z0: Float[Array, " latent"], times: Times) -> Float[Array, "times latent"]:
+        """The latent path at any times in [0, 1]; for the fixed-step solver they must be known, not traced."""
+        if self.shape.solver == "tsit5":
+            return tsit5_states(self.field, z0, jnp.asarray(times, z0.dtype), self.shape.rtol, self.shape.atol)
+        states, slopes = rk4_knots(self.field, z0, self.shape.steps)
+        matrix = jnp.asarray(hermite_matrix(np.asarray(times, np.float64), self.shape.steps), z0.dtype)
+        return matrix @ jnp.concatenate([states, slopes])
+
+    def decode(self, z0: Float[Array, " latent"], times: Times) -> Float[Array, "times 3"]:
+        """The whole run from z0, in model units."""
+        return jax.vmap(self.decoder)(self.states(z0, times))

@@ -1,0 +1,86 @@
+"""A first look at the runs: which are usable, and what a recipe needs to know of them.
+
+Comes in: a stream of runs, one at a time. Goes out: small facts of the usable ones, and a sentence for each run set
+aside. No curve is kept, so that a store of any size passes through.
+"""
+
+import dataclasses
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from lodestar._errors import PrepareError
+from lodestar.doctor.diverged import Ending, ending, stuck_beside, why_unusable
+from lodestar.runs.run import Direction, Run
+
+LEAST, MOST = 60, 600  # points on a grid by default
+
+
+@dataclasses.dataclass(frozen=True)
+class Usable:
+    """What is remembered of a usable run."""
+
+    ending: Ending
+    intervals: int  # between two logged losses, in the whole run
+    total_steps: int
+    group: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Survey:
+    """Usable runs in order, runs set aside with the reason, and the one direction of the metric."""
+
+    usable: tuple[Usable, ...]
+    aside: tuple[tuple[str, str], ...]
+    direction: Direction
+
+    def default_points(self) -> int:
+        """A point for each logged loss of a typical run, or for two, three... where that is more than 600; 60 at least.
+
+        A logged loss is the mean since the one before. On a grid that is a little finer than the log it would land a
+        point late, and a live job, which tells every update, would seem to be a point ahead of all past runs.
+        """
+        typical = int(np.median([run.intervals for run in self.usable]))
+        return max(typical // math.ceil(max(typical, 1) / MOST), LEAST)
+
+
+def survey(runs: Iterable[Run]) -> Survey:
+    """Sort the runs into usable and set aside."""
+    usable: list[Usable] = []
+    aside: list[tuple[str, str]] = []
+    for run in runs:
+        reason = why_unusable(run)
+        if reason is None:
+            group = f"{run.facts.schedule or '?'} {run.peak_lr:.3g}"
+            usable.append(Usable(ending(run), _intervals(run), run.total_steps, group))
+        else:
+            aside.append((run.name, reason))
+    direction = _one_direction(usable)
+    stuck = stuck_beside([run.ending for run in usable])
+    aside.extend(stuck.items())
+    usable = [run for run in usable if run.ending.name not in stuck]
+    if not usable or direction is None:
+        raise PrepareError(_none_left(aside))
+    return Survey(tuple(usable), tuple(aside), direction)
+
+
+def _intervals(run: Run) -> int:
+    """How often the run's loss would be logged in all of its updates."""
+    steps = run.loss.steps
+    return len(steps) if len(steps) < 2 else int(run.total_steps // max(float(np.median(np.diff(steps))), 1.0))
+
+
+def _one_direction(usable: list[Usable]) -> Direction | None:
+    found = {run.ending.direction for run in usable}
+    if len(found) > 1:
+        raise PrepareError("these runs mix metrics to be maximised and minimised. Fix: fit on runs of one metric")
+    return found.pop() if found else None
+
+
+def _none_left(aside: list[tuple[str, str]]) -> str:
+    if not aside:
+        return "there is no run to prepare. Fix: import some with lodestar import, or check the store's path"
+    shown = "; ".join(f"{name[:60]}: {why}" for name, why in aside[:5])
+    more = f"; and {len(aside) - 5} more" if len(aside) > 5 else ""
+    return f"no usable run among {len(aside)} ({shown}{more}). Fix: see what lodestar doctor says of these runs"

@@ -1,0 +1,175 @@
+"""One member's training: jitted chunks of updates, a look at the held-out runs after each, the best weights kept.
+
+Comes in: arrays in model units. Goes out: weights. Every update's randomness comes from (key, number of the update), so
+that a run resumed from a checkpoint ends where the uninterrupted one does. Large sets are visited a pool of runs at a
+time: memory holds the pool, not the set.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, PRNGKeyArray
+from numpy.typing import NDArray
+
+from lodestar._errors import FitError
+from lodestar.fitting.folds import Fold
+from lodestar.fitting.model import LatentODE
+from lodestar.fitting.objective import Reader, objective, reconstruct
+from lodestar.fitting.pieces import random_pieces
+from lodestar.fitting.settings import FitSettings
+from lodestar.forecaster.tokens import piece_tokens
+
+POOL = 512  # runs in memory at a time
+_WATCHED = 48  # held-out runs looked at during training
+_LOOKS = ((0.0, 0.05), (0.0, 0.25), (0.0, 0.5), (0.45, 0.5), (0.7, 0.75))  # pieces of them, as fractions
+
+
+@dataclasses.dataclass
+class Progress:
+    """Where a member's training stands. Everything needed to go on: nothing else carries over between chunks."""
+
+    params: Any
+    opt_state: Any
+    best: Any
+    update: int = 0
+    best_error: float = float("inf")
+    best_update: int = 0
+    done: bool = False
+    history: list[tuple[int, float, float]] = dataclasses.field(default_factory=list)  # update, train, held-out
+
+
+class Trainer:
+    """The compiled parts of a fit, shared by all members."""
+
+    def __init__(self, settings: FitSettings, points: int):
+        self.settings = settings
+        self.dtype = jnp.float64 if settings.bits == 64 else jnp.float32
+        self.reader = Reader.on_grid(points, settings.architecture.steps, self.dtype)
+        self.chunk = settings.check_every
+        # Adam without its rate, which comes in as data: a fit of another length needs no new program.
+        adam = optax.scale_by_adam()
+        self.optimizer = optax.chain(optax.clip_by_global_norm(settings.clip), adam) if settings.clip else adam
+        self.static = eqx.partition(self._model(jax.random.key(0)), eqx.is_array)[1]
+        self._run_chunk = jax.jit(self._chunk, donate_argnums=(0, 1))
+        self._look = jax.jit(self._held_out_error)
+
+    def begin(self, key: PRNGKeyArray) -> Progress:
+        """Fresh weights."""
+        params = eqx.partition(self._model(key), eqx.is_array)[0]
+        return Progress(params, self.optimizer.init(params), jax.tree.map(jnp.copy, params))
+
+    def train(
+        self,
+        progress: Progress,
+        key: PRNGKeyArray,
+        values: NDArray,
+        mask: NDArray,
+        fold: Fold,
+        updates: int,
+        after_chunk: Callable[[Progress], None],
+    ) -> Progress:
+        """Go on until the updates are used up or the held-out runs stop improving."""
+        watch = self._watch(values, mask, fold.held_out)
+        rates = jax.vmap(optax.cosine_onecycle_schedule(updates, self.settings.peak_lr))
+        data: tuple[Array, Array] | None = None
+        while not progress.done:
+            number = progress.update // self.chunk
+            if data is None or len(fold.train) > POOL:
+                data = self._pool(values, mask, fold.train, number)
+            numbers = jnp.arange(progress.update, progress.update + self.chunk)
+            progress.params, progress.opt_state, error = self._run_chunk(
+                progress.params, progress.opt_state, key, numbers, jnp.asarray(rates(numbers), self.dtype), *data
+            )
+            progress.update += self.chunk
+            held_out = None if watch is None else float(self._look(progress.params, *watch))
+            self._after(progress, float(error), held_out, updates)
+            after_chunk(progress)
+        return progress
+
+    def _after(self, progress: Progress, error: float, held_out: float | None, updates: int) -> None:
+        judged = error if held_out is None else held_out
+        if not np.isfinite(judged):
+            raise FitError(
+                f"the fit broke down: its error is {judged} after {progress.update} updates. "
+                "Fix: a lower peak_lr (half of it), or see lodestar doctor for odd runs"
+            )
+        progress.history.append((progress.update, error, float("nan") if held_out is None else held_out))
+        if judged < progress.best_error or held_out is None:
+            progress.best = jax.tree.map(jnp.copy, progress.params)
+            progress.best_error, progress.best_update = judged, progress.update
+        waited = progress.update - progress.best_update
+        progress.done = progress.update >= updates or waited > self.settings.patience * updates
+
+    def _model(self, key: PRNGKeyArray) -> LatentODE:
+        model = LatentODE(self.settings.architecture, key=key)
+        return jax.tree.map(lambda x: x.astype(self.dtype) if eqx.is_inexact_array(x) else x, model)
+
+    def _pool(self, values: NDArray, mask: NDArray, train: NDArray[np.int64], number: int) -> tuple[Array, Array]:
+        """The runs of this chunk: all of them, or a pool drawn by the chunk's number."""
+        if len(train) > POOL:
+            train = np.sort(np.random.default_rng(number).choice(train, POOL, replace=False))
+        return jnp.asarray(values[train], self.dtype), jnp.asarray(mask[train])
+
+    def _watch(self, values: NDArray, mask: NDArray, held_out: NDArray[np.int64]) -> tuple[Array, ...] | None:
+        """Fixed pieces of held-out runs, as tokens, with the whole runs to compare to."""
+        held_out = held_out[:_WATCHED]
+        if len(held_out) == 0:
+            return None
+        points = values.shape[1]
+        tokens, valid = [], []
+        for run in held_out:
+            for low, high in _LOOKS:
+                start, stop = round(low * points), max(round(low * points) + 1, round(high * points))
+                piece = (values[run, start:stop], mask[run, start:stop])
+                made = piece_tokens(*piece, start, points, self.settings.architecture.tokens)
+                tokens.append(made[0])
+                valid.append(made[1])
+        whole = np.repeat(np.asarray(held_out), len(_LOOKS))
+        return (
+            jnp.asarray(np.stack(tokens), self.dtype),
+            jnp.asarray(np.stack(valid)),
+            jnp.asarray(values[whole], self.dtype),
+            jnp.asarray(mask[whole]),
+        )
+
+    def _chunk(self, params, opt_state, key, numbers, rates, values, mask):
+        both = jnp.concatenate([jnp.where(mask, values, 0.0), mask.astype(self.dtype)], axis=-1)
+        totals = jnp.pad(jnp.cumsum(both, axis=1), ((0, 0), (1, 0), (0, 0)))
+
+        def update(carry, item):
+            params, opt_state = carry
+            number, rate = item
+            batch = self._batch(jax.random.fold_in(key, number), values, mask, totals)
+            grads, error = jax.grad(self._loss, has_aux=True)(params, *batch)
+            changes, opt_state = self.optimizer.update(grads, opt_state, params)
+            return (jax.tree.map(lambda p, c: p - rate * c, params, changes), opt_state), error
+
+        (params, opt_state), errors = jax.lax.scan(update, (params, opt_state), (numbers, rates))
+        return params, opt_state, jnp.mean(errors)
+
+    def _batch(self, key, values, mask, totals):
+        which, where, rows = jax.random.split(key, 3)
+        runs, batch, points = values.shape[0], self.settings.batch, values.shape[1]
+        index = jax.random.permutation(which, runs)[jnp.arange(batch) % runs]
+        tokens, valid = random_pieces(where, totals[index], self.settings)
+        targets = self.settings.targets
+        if not targets or targets >= points:
+            return tokens, valid, values[index], mask[index], self.reader
+        # One random point in each of `targets` equal stretches, and always the last: the end is what counts.
+        place = (jnp.arange(targets) + jax.random.uniform(rows, (targets,), self.dtype)) * (points / targets)
+        pick = jnp.clip(place.astype(jnp.int32), 0, points - 1).at[-1].set(points - 1)
+        return tokens, valid, values[index][:, pick], mask[index][:, pick], self.reader.pick(pick)
+
+    def _loss(self, params, tokens, valid, values, mask, reader):
+        model = eqx.combine(params, self.static)
+        return objective(model, tokens, valid, values, mask, reader, self.settings.path_weight)
+
+    def _held_out_error(self, params, tokens, valid, values, mask):
+        made, _ = reconstruct(eqx.combine(params, self.static), tokens, valid, self.reader)
+        return jnp.sum(jnp.where(mask, (made - values) ** 2, 0.0)) / jnp.maximum(jnp.sum(mask), 1)

@@ -1,0 +1,78 @@
+"""Fetching many runs: a few at once, in order, and never more in memory than are under way.
+
+Comes in: a tracker and plans. Goes out: each plan with what was logged, or with the `RunError` that it met. Knows
+nothing of stores.
+"""
+
+import collections
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from lodestar._errors import RunError
+from lodestar.importers.axis import epochs_of, stands_still
+from lodestar.importers.plan import Plan
+from lodestar.importers.tracker import AbstractBulkTracker, AbstractTracker, Logged
+
+Answer = Mapping[str, Logged] | RunError
+_AHEAD = 2
+_GROUP_VALUES = 300_000
+
+
+def fetch_all(tracker: AbstractTracker, plans: Iterable[Plan]) -> Iterator[tuple[Plan, Answer]]:
+    """Each plan with its answer, in order. A `TrackerError` ends it."""
+    size = tracker.bulk if isinstance(tracker, AbstractBulkTracker) else 1
+    groups = _groups(plans, size)
+    with ThreadPoolExecutor(tracker.threads, thread_name_prefix="fetch") as pool:
+        under_way: collections.deque[tuple[Sequence[Plan], Future[list[Answer]]]] = collections.deque()
+        try:
+            while True:
+                for group in itertools.islice(groups, tracker.threads * _AHEAD - len(under_way)):
+                    under_way.append((group, pool.submit(_fetch_group, tracker, group)))
+                if not under_way:
+                    return
+                group, future = under_way.popleft()
+                yield from zip(group, future.result(), strict=True)
+        finally:
+            for _, future in under_way:
+                future.cancel()
+
+
+def _fetch_group(tracker: AbstractTracker, group: Sequence[Plan]) -> list[Answer]:
+    if not isinstance(tracker, AbstractBulkTracker):
+        return [_fetch_one(tracker, plan) for plan in group]
+    wanted = list(dict.fromkeys(name for plan in group for name in plan.wanted))
+    try:
+        found = tracker.fetch_many([plan.run for plan in group], wanted)
+    except RunError:  # one of them is bad: find out which
+        return [_fetch_one(tracker, plan) for plan in group]
+    return [_with_epochs(tracker, plan, found.get(plan.run.key, {})) for plan in group]
+
+
+def _fetch_one(tracker: AbstractTracker, plan: Plan) -> Answer:
+    try:
+        return _with_epochs(tracker, plan, tracker.fetch(plan.run, plan.wanted))
+    except RunError as error:
+        return error
+
+
+def _with_epochs(tracker: AbstractTracker, plan: Plan, logged: Mapping[str, Logged]) -> Mapping[str, Logged]:
+    """Where the clock stands still, the epochs as well: they may stand in for it."""
+    epochs = epochs_of(plan.run)
+    if epochs is None or epochs in logged or not stands_still(plan, logged):
+        return logged
+    return {**logged, **tracker.fetch(plan.run, [epochs])}
+
+
+def _groups(plans: Iterable[Plan], size: int) -> Iterator[list[Plan]]:
+    """Plans in groups of `size`, fewer where the runs are long."""
+    group: list[Plan] = []
+    values = 0
+    for plan in plans:
+        group.append(plan)
+        values += plan.run.points * len(plan.wanted)
+        if len(group) >= size or values >= _GROUP_VALUES:
+            yield group
+            group, values = [], 0
+    if group:
+        yield group

@@ -1,0 +1,132 @@
+"""The trackers we can read: one entry each, from which the command line makes its commands.
+
+Comes in: a kind and an address. Goes out: an open tracker. Importing this imports no tracker: `--help` stays quick.
+To add one, write its file and its entry here.
+"""
+
+import dataclasses
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lodestar.importers.tracker import AbstractTracker
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """A keyword of a tracker's class, and so an option of its command; `many`: may be given several times (a tuple)."""
+
+    keyword: str
+    metavar: str
+    text: str
+    many: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """A tracker: its class as "module:Class", and what the command's help says.
+
+    `folder_reader` takes the place of `reader` where the address is a file or folder on this machine.
+    """
+
+    name: str
+    reader: str
+    title: str
+    address: str
+    details: str
+    examples: tuple[str, ...]
+    choices: tuple[Choice, ...] = ()
+    folder_reader: str | None = None
+
+
+_HOME = "lodestar.importers.readers"
+_ALL = (
+    Kind(
+        "mlflow",
+        f"{_HOME}.mlflow:MlflowTracker",
+        "Import runs from MLflow: a server, an SQLite store, or an old mlruns folder.",
+        "http(s)://HOST:PORT, sqlite:///FILE or FILE.db, a folder (mlruns), or any tracking URI.",
+        "Whole histories are read, never sampled ones. For a server that asks who you are, set "
+        "MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN. The task of a run is the "
+        "name of its experiment. Deleted runs are left out.",
+        (
+            "http://localhost:5000 --out runs",
+            "sqlite:///mlflow.db --out runs --experiment cifar --experiment digits",
+            "mlruns --out runs --metric val_acc --direction max",
+        ),
+        (Choice("experiment", "NAME", "Only this experiment; may be given several times.", many=True),),
+    ),
+    Kind(
+        "wandb",
+        f"{_HOME}.wandb:WandbTracker",
+        "Import runs from Weights & Biases: a project, or offline folders.",
+        "ENTITY/PROJECT, or a folder that holds offline runs (wandb/offline-run-...).",
+        "Histories are read whole, quantity by quantity, never the sampled ones. Log in first (wandb login, or set "
+        "WANDB_API_KEY); folders need no account.",
+        ("my-team/my-project --out runs", "./wandb --out runs --step trainer/global_step"),
+        folder_reader=f"{_HOME}.wandb_offline:WandbOfflineTracker",
+    ),
+    Kind(
+        "tensorboard",
+        f"{_HOME}.tensorboard:TensorboardTracker",
+        "Import runs from TensorBoard event files.",
+        "A folder of event files, at any depth: each folder that holds some is a run.",
+        "Scalars and scalar tensors, all of them. Several event files in one folder are one run that was resumed.",
+        ("lightning_logs --out runs", "logs --out runs --loss train/loss --metric val/acc"),
+    ),
+    Kind(
+        "lightning",
+        f"{_HOME}.lightning:LightningTracker",
+        "Import runs from Lightning's CSV logs (metrics.csv).",
+        "A metrics.csv, or a folder that holds some at any depth.",
+        "The columns of LearningRateMonitor are read as learning rates; hparams.yaml is read as the config.",
+        ("lightning_logs --out runs", "logs --out runs --lr lr-AdamW/pg2"),
+    ),
+    Kind(
+        "huggingface",
+        f"{_HOME}.huggingface:HuggingfaceTracker",
+        "Import runs of the Hugging Face Trainer (trainer_state.json).",
+        "A trainer_state.json, or a folder of output folders: the latest checkpoint of each is read.",
+        "The state file holds loss, learning rate and evaluations at their optimizer steps.",
+        ("outputs --out runs", "outputs --out runs --metric eval_f1"),
+    ),
+    Kind(
+        "optuna",
+        f"{_HOME}.optuna:OptunaTracker",
+        "Import the trials of an Optuna study.",
+        "The study's storage: sqlite:///FILE, FILE.db, a journal file, or any database URL.",
+        "Intermediate values are the quantity 'value', the metric unless told otherwise. User attributes that are "
+        "lists of numbers are curves too: trial.set_user_attr('loss', [...]). Parameters are the config. A trial "
+        "without a loss curve cannot be stored: --loss value takes the intermediate values for it.",
+        ("sqlite:///study.db --out runs", "journal.log --out runs --study digits --loss value"),
+        (Choice("study", "NAME", "Only this study; may be given several times.", many=True),),
+    ),
+    Kind(
+        "ray",
+        f"{_HOME}.ray_tune:RayTuneTracker",
+        "Import the trials of a Ray Tune experiment.",
+        "The experiment's folder (such as ~/ray_results/train_2026-01-01_12-00-00), or a folder of those.",
+        "Each trial's result.json and params.json are read; the step is training_iteration unless you name another.",
+        ("~/ray_results --out runs", "~/ray_results/digits --out runs --step global_step"),
+    ),
+    Kind(
+        "ultralytics",
+        f"{_HOME}.ultralytics:UltralyticsTracker",
+        "Import Ultralytics (YOLO) trainings (results.csv).",
+        "A results.csv, or a folder that holds some at any depth (runs/detect).",
+        "Steps are epochs: Ultralytics logs once for each. args.yaml beside it is read as the config.",
+        ("runs/detect --out runs", "runs/detect --out runs --loss train/box_loss --metric 'metrics/mAP50-95(B)'"),
+    ),
+)
+KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}
+
+
+def open_tracker(kind: str, address: str, **choices: object) -> "AbstractTracker":
+    """The tracker of that kind at `address`."""
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    entry = KINDS[kind]
+    local = entry.folder_reader is not None and Path(address).expanduser().exists()
+    module, name = str(entry.folder_reader if local else entry.reader).split(":")
+    return getattr(importlib.import_module(module), name)(address, **choices)

@@ -1,0 +1,229 @@
+"""Which logged quantity is the loss, the metric, the lr and the step: guessed once over all runs, or as the user says.
+
+Comes in: the listed runs and the user's `Choices`. Goes out: a `Mapped` guess with reasons, fit to be shown, and for
+each run what to fetch (`plan.py`). Judges names alone, with the same words as the import of tables; reads no curves.
+"""
+
+import collections
+import dataclasses
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+
+from lodestar._errors import TableError, TrackerError
+from lodestar.importers import words
+from lodestar.importers.tables.columns import CURVES, FACTS, NONE, ColumnGuess, guess_columns, is_curve, judge_direction
+from lodestar.importers.tracker import AbstractTracker, Listed
+
+FROM_CONFIG = ("total", "schedule", "peak_lr", "seed")
+_OPTIMISER_STEPS = ("trainer_global_step", "global_step", "train_global_step", "optimizer_step")
+_MOST = 0.5
+
+
+@dataclasses.dataclass(frozen=True)
+class Choices:
+    """What the user says about the mapping; None leaves it to the guess, "none" says there is no such thing.
+
+    `loss`, `metric`, `lr` and `step` name logged quantities; `total`, `schedule`, `peak_lr` and `seed` keys of the
+    config (`total` may be the number itself); `task` is a key of the config or the name itself.
+    """
+
+    loss: str | None = None
+    metric: str | None = None
+    direction: str | None = None
+    lr: str | None = None
+    step: str | None = None
+    task: str | None = None
+    total: str | None = None
+    schedule: str | None = None
+    peak_lr: str | None = None
+    seed: str | None = None
+    rebuild_lr: bool = True
+
+    def __post_init__(self):
+        if self.direction not in (None, "max", "min"):
+            raise ValueError(f"direction must be 'max' or 'min', got {self.direction!r}")
+
+    def over(self, other: "Choices") -> "Choices":
+        """These choices, with those of `other` where these say nothing."""
+        merged = {
+            field.name: getattr(other, field.name)
+            for field in dataclasses.fields(self)
+            if getattr(self, field.name) is None
+        }
+        return dataclasses.replace(self, **merged, rebuild_lr=self.rebuild_lr and other.rebuild_lr)
+
+
+@dataclasses.dataclass(frozen=True)
+class Mapped:
+    """The guess over all runs; `counts` says how many runs logged each quantity, `step` which one is the x axis.
+
+    `step` is None where the tracker's own clock is the x axis.
+    """
+
+    guess: ColumnGuess
+    counts: Mapping[str, int]
+    runs: int
+    step: str | None
+    choices: Choices
+
+    def others(self, role: str) -> list[str]:
+        """Further quantities that read like the one taken for `role`: other parameter groups of the lr, say."""
+        taken = self.guess[role]
+        if taken is None:
+            return []
+        like = _without_numbers(taken)
+        return [name for name in self.counts if name != taken and _without_numbers(name) == like]
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain data for JSON."""
+        return {**self.guess.as_dict(), "quantities": dict(self.counts), "runs": self.runs}
+
+
+def map_runs(runs: Sequence[Listed], choices: Choices, tracker: AbstractTracker) -> Mapped:
+    """Look at the names all runs use and settle who is who. Errors name the place and what there is."""
+    clock, place = tracker.clock, tracker.address
+    logging_runs = [run for run in runs if run.quantities]
+    if not logging_runs:
+        raise TrackerError(
+            f"none of the {len(runs)} runs in {place} logged anything over time. Fix: check the address, and that the "
+            "training job logs its loss at each step"
+        )
+    counts = _counted(logging_runs)
+    _check_stated(choices, counts, clock, len(logging_runs), place)
+    facts = list(dict.fromkeys(key for run in runs for key in run.config))
+    _check_keys(choices, facts, place)
+    step, why = _step(choices.step, counts, clock, tracker.clock_counts_calls, len(logging_runs))
+    known = _known({**tracker.roles, **_written_by_us(logging_runs)}, choices, counts)
+    guess = _guess(known.over(choices), counts, facts, step or clock, len(logging_runs))
+    told = {role: "the tracker says so" for role in (*CURVES, "direction") if getattr(known, role)}
+    reasons = {**guess.reasons, **told, "step": why}
+    mapped = Mapped(dataclasses.replace(guess, reasons=reasons), counts, len(logging_runs), step, choices)
+    _check_found(mapped, place)
+    return _with_groups(mapped)
+
+
+def _written_by_us(runs: Sequence[Listed]) -> dict[str, str]:
+    """The metric and its direction, where our own writers made every run, and of one metric."""
+    told = {(run.config.get(words.OUR_METRIC), run.config.get(words.OUR_DIRECTION)) for run in runs}
+    metric, direction = told.pop() if len(told) == 1 else (None, None)
+    return {} if metric is None or direction is None else {"metric": str(metric), "direction": str(direction)}
+
+
+def _known(told: Mapping[str, str], choices: Choices, counts: Mapping[str, int]) -> Choices:
+    """What the tracker itself knows and the user leaves open; its direction is that of its own metric."""
+    roles = {role: name for role, name in told.items() if role in CURVES and name in counts}
+    free = {role: name for role, name in roles.items() if getattr(choices, role) is None}
+    same_metric = choices.metric in (None, roles.get("metric"))
+    direction = told.get("direction") if same_metric and choices.direction is None else None
+    return Choices(**free, direction=direction)  # pyright: ignore[reportArgumentType]
+
+
+def _counted(runs: Sequence[Listed]) -> dict[str, int]:
+    """How many runs logged each quantity; names in their natural order (group 2 before group 10)."""
+    found = collections.Counter(name for run in runs for name in run.quantities)
+    return dict(sorted(found.items(), key=lambda item: natural(item[0])))
+
+
+def _step(stated: str | None, counts: Mapping[str, int], clock: str, calls: bool, runs: int) -> tuple[str | None, str]:
+    own = f"the tracker's own {clock}"
+    if stated is not None:
+        return (None, f"as you said: {own}") if stated == clock and stated not in counts else (stated, "as you said")
+    for wanted in _OPTIMISER_STEPS if calls else ():
+        for name, count in counts.items():
+            if words.plain(name) == wanted and count >= _MOST * runs:
+                return name, f"the optimizer's count, which was logged (--step {clock}: {own})"
+    return None, own
+
+
+def _guess(choices: Choices, counts: Mapping[str, int], facts: list[str], step: str, runs: int) -> ColumnGuess:
+    """What most runs logged comes first; what few did stands in where nothing else fits."""
+    stated = {role: getattr(choices, role) for role in (*CURVES, *FROM_CONFIG) if getattr(choices, role) is not None}
+    stated |= {"step": step, "run": NONE, "status": NONE}
+    if choices.task in facts:
+        stated["task"] = choices.task
+
+    def among(names: Sequence[str]) -> ColumnGuess:
+        columns = dict.fromkeys([step, *names, *(name for name in stated.values() if name in counts)])
+        return guess_columns(columns, facts, overrides=stated, direction="min", required=())
+
+    try:
+        guess = among([name for name, count in counts.items() if count >= _MOST * runs])
+        rare = among(list(counts))
+        fill = [role for role in CURVES if guess[role] is None and rare[role] is not None]
+        columns = {**guess.columns, **{role: rare[role] for role in fill}}
+        # What a config states is never a quantity logged over time, whatever its name.
+        columns |= {role: None for role in FACTS if columns[role] not in facts and role not in stated}
+        reasons = {**guess.reasons, **{role: rare.reasons[role] for role in fill}}
+        reasons |= {role: "nothing logged has such a name" for role in CURVES if columns[role] is None}
+        direction, reasons["direction"] = judge_direction(columns["metric"], choices.direction)
+    except TableError as error:
+        raise TrackerError(str(error).replace("column", "quantity")) from error
+    return ColumnGuess(columns, reasons, direction, "tracker")
+
+
+def _with_groups(mapped: Mapped) -> Mapped:
+    """Say so where the lr taken is the first of several parameter groups."""
+    others = mapped.others("lr")
+    if not others or mapped.choices.lr is not None:
+        return mapped
+    why = f"{mapped.guess.reasons['lr']}; the first of {len(others) + 1} groups (--lr {others[0]}: another)"
+    guess = dataclasses.replace(mapped.guess, reasons={**mapped.guess.reasons, "lr": why})
+    return dataclasses.replace(mapped, guess=guess)
+
+
+def _check_stated(choices: Choices, counts: Mapping[str, int], clock: str, runs: int, place: str) -> None:
+    for role in ("step", *CURVES):
+        name = getattr(choices, role)
+        allowed = {clock} if role == "step" else {NONE}
+        if name is None or name in counts or name in allowed:
+            continue
+        close = difflib.get_close_matches(name, counts, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        also = f"{clock!r} for the tracker's own" if role == "step" else f"{NONE!r} if there is none"
+        raise TrackerError(
+            f"no run in {place} logged {name!r} (--{role}).{hint} The {runs} runs logged: {listed_counts(counts)}. "
+            f"Fix: name one of these, or {also}"
+        )
+
+
+def _check_keys(choices: Choices, facts: Sequence[str], place: str) -> None:
+    for role in FROM_CONFIG:
+        key = getattr(choices, role)
+        if key is None or key in facts or key == NONE or (role == "total" and key.isdigit()):
+            continue
+        close = difflib.get_close_matches(key, facts, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        shown = ", ".join(repr(fact[:60]) for fact in facts[:20]) or "none at all"
+        raise TrackerError(
+            f"no run in {place} has {key!r} in its config ({role}).{hint} Keys: {shown}"
+            f"{f' and {len(facts) - 20} more' if len(facts) > 20 else ''}. Fix: name one of these, or {NONE!r}"
+        )
+
+
+def _check_found(mapped: Mapped, place: str) -> None:
+    for role, what in (("loss", "the training loss"), ("metric", "a validation metric")):
+        if mapped.guess[role] is None and getattr(mapped.choices, role) is None:
+            cure = "; --metric none stores the runs without one" if role == "metric" else ""
+            raise TrackerError(
+                f"nothing that the {mapped.runs} runs in {place} logged reads like {what}. They logged: "
+                f"{listed_counts(mapped.counts)}. Fix: --{role} QUANTITY names it{cure}"
+            )
+    if mapped.guess["loss"] is None:
+        raise TrackerError("a run without a training loss cannot be stored. Fix: --loss QUANTITY names it")
+
+
+def listed_counts(counts: Mapping[str, int], most: int = 20) -> str:
+    """Quantities with the number of runs that logged each: likely ones first, then the common ones."""
+    order = sorted(counts, key=lambda name: (not is_curve(name), -counts[name]))
+    shown = ", ".join(f"{name[:60]!r} ({counts[name]} run{'s' * (counts[name] != 1)})" for name in order[:most])
+    return shown if len(order) <= most else f"{shown} and {len(order) - most} more"
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """A key that sorts group 2 before group 10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def _without_numbers(name: str) -> str:
+    return re.sub(r"\d+", "#", name)

@@ -1,0 +1,98 @@
+"""MLflow: a tracking server, an SQLite store, an old `mlruns` folder, or whatever else MLflow's own client can open.
+
+Comes in: a tracking URI. Goes out: runs with their whole histories. Which backend answers is decided here; each is a
+file of its own. A server, an SQLite file and a folder are read without importing MLflow, which takes seconds.
+"""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from lodestar._errors import TrackerError
+from lodestar.importers.readers.mlflow_backend import AbstractBackend
+from lodestar.importers.tracker import AbstractBulkTracker, Listed, Logged
+
+
+class MlflowTracker(AbstractBulkTracker):
+    """Runs in MLflow; `experiment` names those to read (default: all that are not deleted)."""
+
+    kind = "mlflow"
+    keys_are_global = True
+    bulk = 50
+    threads = 3
+
+    def __init__(self, address: str, *, experiment: Sequence[str] = ()):
+        self._backend = _open(address)
+        self._experiments = self._chosen([experiment] if isinstance(experiment, str) else list(experiment))
+
+    @property
+    def address(self) -> str:
+        """The tracking URI."""
+        return self._backend.address
+
+    def list(self) -> Iterator[Listed]:
+        """Runs in the order they began, experiment by experiment."""
+        return self._backend.runs(self._experiments)
+
+    def fetch(self, run: Listed, quantities: Sequence[str]) -> Mapping[str, Logged]:
+        """One run's histories."""
+        return self._backend.histories([run.key], quantities).get(run.key, {})
+
+    def fetch_many(self, runs: Sequence[Listed], quantities: Sequence[str]) -> Mapping[str, Mapping[str, Logged]]:
+        """Several runs' histories."""
+        return self._backend.histories([run.key for run in runs], quantities)
+
+    def _chosen(self, wanted: Sequence[str]) -> dict[str, str]:
+        there = self._backend.experiments()
+        ids = {name: key for key, name in there.items()} | {key: key for key in there}
+        missing = [name for name in wanted if name not in ids]
+        if missing:
+            shown = ", ".join(repr(name) for name in itertools.islice(there.values(), 20)) or "none"
+            more = f" and {len(there) - 20} more" if len(there) > 20 else ""
+            raise TrackerError(
+                f"{self.address} has no experiment {missing[0]!r}. It has: {shown}{more}. "
+                "Fix: name one of these (--experiment NAME), or leave it out for all"
+            )
+        return {ids[name]: there[ids[name]] for name in wanted} if wanted else dict(there)
+
+
+def _open(address: str) -> AbstractBackend:
+    """The backend for an address."""
+    scheme = urlsplit(address).scheme.lower()
+    if scheme in ("http", "https"):
+        from lodestar.importers.readers.mlflow_server import ServerBackend
+
+        return ServerBackend(address)
+    if scheme == "sqlite":
+        return _sqlite(Path(unquote(address.split(":///", 1)[-1].split("?")[0])))
+    if scheme in ("", "file") or len(scheme) == 1:  # one letter: a Windows drive
+        path = Path(unquote(urlsplit(address).path) if scheme == "file" else address).expanduser()
+        return _sqlite(path) if path.is_file() else _folder(path)
+    from lodestar.importers.readers.mlflow_client import ClientBackend
+
+    return ClientBackend(address)
+
+
+def _sqlite(path: Path) -> AbstractBackend:
+    from lodestar.importers.readers.mlflow_sqlite import SqliteBackend, is_readable
+
+    if is_readable(path):
+        return SqliteBackend(path)
+    from lodestar.importers.readers.mlflow_client import ClientBackend
+
+    return ClientBackend(f"sqlite:///{path.absolute()}")
+
+
+def _folder(path: Path) -> AbstractBackend:
+    from lodestar.importers.readers.mlflow_files import FilesBackend
+
+    if not path.exists():
+        raise TrackerError(
+            f"there is no MLflow store at {path}. Fix: check the path, or give the server's address (http://HOST:PORT) "
+            "or a database (sqlite:///FILE)"
+        )
+    database = path / "mlflow.db"
+    if database.is_file() and not FilesBackend.is_one(path):
+        return _sqlite(database)
+    return FilesBackend(path / "mlruns" if (path / "mlruns").is_dir() and not FilesBackend.is_one(path) else path)

@@ -1,0 +1,78 @@
+"""What MLflow's several stores have in common: experiments, runs, histories; and how MLflow writes odd numbers.
+
+Comes in: what a store says. Goes out: `Listed` and `Logged`. Knows no protocol and no file.
+"""
+
+import abc
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lodestar.importers.tracker import Listed, Logged
+from lodestar.runs import Scalar
+
+DELETED = "it was deleted in MLflow"
+LARGEST = 1.7976931348623157e308
+"""What MLflow's databases hold in place of infinity."""
+_NAME_TAG = "mlflow.runName"
+
+
+class AbstractBackend(abc.ABC):
+    """A store of MLflow."""
+
+    address: str
+
+    @abc.abstractmethod
+    def experiments(self) -> dict[str, str]:
+        """Id -> name of every experiment that is not deleted."""
+
+    @abc.abstractmethod
+    def runs(self, experiments: Mapping[str, str]) -> Iterator[Listed]:
+        """The runs of these experiments, deleted ones with their `trouble`."""
+
+    @abc.abstractmethod
+    def histories(self, runs: Sequence[str], quantities: Sequence[str]) -> dict[str, dict[str, Logged]]:
+        """Whole histories, by run and quantity."""
+
+
+def listed(
+    key: str,
+    name: str | None,
+    group: str,
+    *,
+    state: str,
+    ended: object,
+    deleted: bool,
+    latest: Mapping[str, object],
+    points: int,
+    params: Mapping[str, str],
+    tags: Mapping[str, str],
+) -> Listed:
+    """A run. `latest` is each metric's last entry: it changes with every value logged, and so does the version.
+
+    `points` is a guess, such as the last step.
+    """
+    config: dict[str, Scalar] = {tag: text for tag, text in tags.items() if not tag.startswith("mlflow.")}
+    said = [state, ended, sorted(latest.items()), sorted(params.items()), sorted(config.items())]
+    version = hashlib.sha256(json.dumps(said, default=str).encode()).hexdigest()[:24]
+    return Listed(
+        key=key,
+        name=name or tags.get(_NAME_TAG) or key,
+        version=version,
+        quantities=tuple(latest),
+        config={**config, **params},
+        state=state.lower(),
+        group=group,
+        trouble=DELETED if deleted else "",
+        points=points,
+    )
+
+
+def logged(steps: Sequence[float], values: Sequence[float | None]) -> Logged:
+    """A curve, with None as NaN and the largest number as infinity."""
+    numbers: NDArray[np.float64] = np.array(values, dtype=np.float64)
+    numbers[numbers >= LARGEST], numbers[numbers <= -LARGEST] = np.inf, -np.inf
+    return Logged(np.array(steps, dtype=np.float64), numbers)

@@ -1,0 +1,86 @@
+"""Whatever else MLflow's own client can open: PostgreSQL, MySQL, Databricks, plug-ins. Slow, and always right.
+
+Comes in: a tracking URI. Goes out: runs and whole histories, metric by metric.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from lodestar._errors import TrackerError
+from lodestar._extras import need
+from lodestar.importers.readers.mlflow_backend import AbstractBackend, listed, logged
+from lodestar.importers.tracker import Listed, Logged
+
+
+class ClientBackend(AbstractBackend):
+    """The client on a tracking URI."""
+
+    def __init__(self, address: str):
+        self.address = address
+        client = need("mlflow.tracking", "mlflow").MlflowClient
+        try:
+            self._client = client(tracking_uri=address)
+            self._client.search_experiments(max_results=1)
+        except Exception as error:  # each backend has its own
+            raise TrackerError(self._cannot(error)) from error
+
+    def experiments(self) -> dict[str, str]:
+        """All pages."""
+        return {item.experiment_id: item.name for item in self._all(self._client.search_experiments)}
+
+    def runs(self, experiments: Mapping[str, str]) -> Iterator[Listed]:
+        """All pages, experiment by experiment."""
+        view = need("mlflow.entities", "mlflow").ViewType.ALL
+        for key, name in experiments.items():
+            for run in self._all(
+                self._client.search_runs,
+                experiment_ids=[key],
+                run_view_type=view,
+                order_by=["attributes.start_time ASC"],
+            ):
+                yield _listed(run, name)
+
+    def histories(self, runs: Sequence[str], quantities: Sequence[str]) -> dict[str, dict[str, Logged]]:
+        """One after another."""
+        found: dict[str, dict[str, Logged]] = {run: {} for run in runs}
+        for run in runs:
+            for name in quantities:
+                try:
+                    entries = self._client.get_metric_history(run, name)
+                except Exception as error:
+                    raise TrackerError(self._cannot(error)) from error
+                if entries:
+                    found[run][name] = logged([entry.step for entry in entries], [entry.value for entry in entries])
+        return found
+
+    def _all(self, ask: Any, **what: Any) -> Iterator[Any]:
+        token = None
+        while True:
+            try:
+                page = ask(max_results=1000, page_token=token, **what)
+            except Exception as error:
+                raise TrackerError(self._cannot(error)) from error
+            yield from page
+            token = page.token
+            if not token:
+                return
+
+    def _cannot(self, error: BaseException) -> str:
+        why = " ".join(str(error).split())[:300] or type(error).__name__
+        return f"MLflow's client cannot read {self.address}: {why}. Fix: check the address, and what MLflow says"
+
+
+def _listed(run: Any, experiment: str) -> Listed:
+    latest = {key: str(value) for key, value in sorted(run.data.metrics.items())}
+    return listed(
+        run.info.run_id,
+        run.info.run_name,
+        experiment,
+        state=run.info.status,
+        ended=run.info.end_time,
+        deleted=run.info.lifecycle_stage == "deleted",
+        latest=latest,
+        points=0,
+        params=run.data.params,
+        tags=run.data.tags,
+    )

@@ -1,0 +1,141 @@
+"""MLflow's SQLite store, read in place: read-only, beside a server that may be writing.
+
+Comes in: a database file. Goes out: runs and whole histories in the order they were logged. Knows the tables of MLflow
+1.0 and later; one that looks otherwise is left to MLflow's own client.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from lodestar._errors import TrackerError
+from lodestar.importers.readers.mlflow_backend import AbstractBackend, listed, logged
+from lodestar.importers.tracker import Listed, Logged
+
+_TABLES = {
+    "experiments": {"experiment_id", "name", "lifecycle_stage"},
+    "runs": {"run_uuid", "name", "status", "start_time", "end_time", "lifecycle_stage", "experiment_id"},
+    "metrics": {"key", "value", "step", "run_uuid", "is_nan"},
+    "latest_metrics": {"key", "value", "timestamp", "step", "run_uuid"},
+    "params": {"key", "value", "run_uuid"},
+    "tags": {"key", "value", "run_uuid"},
+}
+_PAGE = 500
+
+
+def is_readable(path: Path) -> bool:
+    """Whether the tables are those we know. No such file, or none of MLflow's: a `TrackerError`."""
+    if not path.is_file():
+        raise TrackerError(
+            f"there is no database {path.absolute()}. Fix: check the path (sqlite:///FILE from here, sqlite:////FILE "
+            "from the root)"
+        )
+    try:
+        connection = _connect(path)
+        with connection:
+            columns = {name: _columns(connection, name) for name in _TABLES}
+        connection.close()
+    except sqlite3.Error as error:
+        raise TrackerError(f"cannot read {path} as an SQLite database: {error}. Fix: check the file") from error
+    if not columns["runs"] or not columns["metrics"]:
+        raise TrackerError(f"{path} is an SQLite database, but none of MLflow's. Fix: check the path")
+    return all(needed <= columns[name] for name, needed in _TABLES.items())
+
+
+class SqliteBackend(AbstractBackend):
+    """An SQLite store. One connection, one query at a time."""
+
+    def __init__(self, path: Path):
+        self.address = f"sqlite:///{path.absolute()}"
+        self._path = path
+        self._connection = _connect(path)
+        self._lock = threading.Lock()
+
+    def experiments(self) -> dict[str, str]:
+        """Those not deleted."""
+        rows = self._ask(
+            "SELECT experiment_id, name FROM experiments WHERE lifecycle_stage = 'active' ORDER BY experiment_id"
+        )
+        return {str(key): name for key, name in rows}
+
+    def runs(self, experiments: Mapping[str, str]) -> Iterator[Listed]:
+        """Some hundred runs at a time, with what belongs to them."""
+        for key, experiment in experiments.items():
+            keys = [
+                row[0]
+                for row in self._ask(
+                    "SELECT run_uuid FROM runs WHERE experiment_id = ? ORDER BY start_time, run_uuid", [int(key)]
+                )
+            ]
+            for start in range(0, len(keys), _PAGE):
+                yield from self._page(keys[start : start + _PAGE], experiment)
+
+    def _page(self, keys: Sequence[str], experiment: str) -> Iterator[Listed]:
+        among = f"WHERE run_uuid IN ({_marks(keys)})"
+        fields = "run_uuid, name, status, end_time, lifecycle_stage"
+        infos = {row[0]: row for row in self._ask(f"SELECT {fields} FROM runs {among}", keys)}
+        parts: dict[str, dict[str, dict]] = {
+            table: {key: {} for key in keys} for table in ("params", "tags", "latest_metrics")
+        }
+        for table in ("params", "tags"):
+            for run, name, value in self._ask(f"SELECT run_uuid, key, value FROM {table} {among}", keys):
+                parts[table][run][name] = value or ""
+        latest = f"SELECT run_uuid, key, step, timestamp, value FROM latest_metrics {among} ORDER BY key"
+        for run, name, *entry in self._ask(latest, keys):
+            parts["latest_metrics"][run][name] = [*entry[:2], str(entry[2])]
+        for key in keys:
+            _, name, status, ended, stage = infos[key]
+            yield listed(
+                key,
+                name,
+                experiment,
+                state=status or "",
+                ended=ended,
+                deleted=stage == "deleted",
+                latest=parts["latest_metrics"][key],
+                points=max((entry[0] for entry in parts["latest_metrics"][key].values()), default=0),
+                params=parts["params"][key],
+                tags=parts["tags"][key],
+            )
+
+    def histories(self, runs: Sequence[str], quantities: Sequence[str]) -> dict[str, dict[str, Logged]]:
+        """In the order of the rows, which is that of logging."""
+        pieces: dict[tuple[str, str], tuple[list[float], list[float | None]]] = {}
+        rows = self._ask(
+            "SELECT run_uuid, key, step, CASE WHEN is_nan THEN NULL ELSE value END FROM metrics "
+            f"WHERE run_uuid IN ({_marks(runs)}) AND key IN ({_marks(quantities)}) ORDER BY rowid",
+            [*runs, *quantities],
+        )
+        for run, key, step, value in rows:
+            steps, values = pieces.setdefault((run, key), ([], []))
+            steps.append(step)
+            values.append(value)
+        found: dict[str, dict[str, Logged]] = {run: {} for run in runs}
+        for (run, key), (steps, values) in pieces.items():
+            found[run][key] = logged(steps, values)
+        return found
+
+    def _ask(self, query: str, values: Sequence[object] = ()) -> list[tuple]:
+        try:
+            with self._lock:
+                return self._connection.execute(query, tuple(values)).fetchall()
+        except sqlite3.Error as error:
+            raise TrackerError(
+                f"cannot read {self._path}: {error}. Fix: if a server writes to it, import from the server's address "
+                "instead; else check the file"
+            ) from error
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    address = f"file:{quote(str(path.absolute()))}?mode=ro"
+    return sqlite3.connect(address, uri=True, timeout=30.0, check_same_thread=False)
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
+    return {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))

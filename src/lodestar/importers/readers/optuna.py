@@ -1,0 +1,202 @@
+"""Optuna: the trials of studies in a database or a journal file.
+
+Comes in: the storage's address. Goes out: a run for each trial. Its intermediate values are the quantity "value", with
+the study's direction. A user attribute that holds numbers over time is a curve too: a list (one value for each
+intermediate value, or for each step), a list of [step, value] pairs, or a mapping step -> value. Parameters and other
+attributes are the config. Optuna keeps neither loss nor learning rate by itself: a trial that did not add them lacks
+them.
+"""
+
+import hashlib
+import itertools
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from lodestar._errors import RunError, TrackerError
+from lodestar._extras import need
+from lodestar.importers.tracker import AbstractTracker, Listed, Logged
+from lodestar.runs import Scalar
+
+VALUE = "value"
+_SQLITE = b"SQLite format 3\x00"
+
+
+class OptunaTracker(AbstractTracker):
+    """The trials of all studies in a storage, or of those named by `study`."""
+
+    kind = "optuna"
+    threads = 1
+
+    def __init__(self, address: str, *, study: Sequence[str] = ()):
+        self._optuna = need("optuna", "optuna")
+        self._address, storage = _open(address)
+        self._studies = self._chosen(storage, [study] if isinstance(study, str) else list(study))
+        ways = {one.direction.name for one in self._studies if len(one.directions) == 1}
+        self.roles = {"metric": VALUE}
+        if len(ways) == 1:
+            self.roles["direction"] = "max" if ways == {"MAXIMIZE"} else "min"
+        self._trials: dict[str, Any] = {}
+
+    @property
+    def address(self) -> str:
+        """The storage's URL or path."""
+        return self._address
+
+    def list(self) -> Iterator[Listed]:
+        """Trials by number, study by study."""
+        for study in self._studies:
+            for trial in study.get_trials(deepcopy=False):
+                key = f"{study.study_name}/{trial.number}"
+                self._trials[key] = trial
+                yield _listed(key, study.study_name, trial)
+
+    def fetch(self, run: Listed, quantities: Sequence[str]) -> Mapping[str, Logged]:
+        """The trial's curves."""
+        if run.key not in self._trials:
+            collected = {listed.key for listed in self.list()}
+            if run.key not in collected:
+                raise RunError(f"trial {run.key!r} is not in {self.address} any more. Fix: import again")
+        trial = self._trials[run.key]
+        return {name: _curve(trial, name) for name in quantities if name in _quantities(trial)}
+
+    def _chosen(self, storage: Any, wanted: Sequence[str]) -> Sequence[Any]:
+        try:
+            there = self._optuna.get_all_study_names(storage)
+            missing = [name for name in wanted if name not in there]
+            if missing:
+                shown = ", ".join(repr(name) for name in itertools.islice(there, 20)) or "none"
+                raise TrackerError(
+                    f"{self.address} has no study {missing[0]!r}. It has: {shown}. Fix: --study NAME with one of these"
+                )
+            return [self._optuna.load_study(study_name=name, storage=storage) for name in wanted or there]
+        except TrackerError:
+            raise
+        except Exception as error:  # each database has its own
+            raise TrackerError(_cannot(self.address, error)) from error
+
+
+def _open(address: str) -> tuple[str, Any]:
+    """The address in full, and Optuna's storage there. Optuna would make a new one where there is none: we do not."""
+    storages = need("optuna.storages", "optuna")
+    path = Path(address.removeprefix("sqlite:///")).expanduser()
+    try:
+        if "://" in address and not address.startswith("sqlite:///"):
+            return address, storages.RDBStorage(address)
+        if not path.is_file():
+            raise TrackerError(
+                f"there is no Optuna storage {path.absolute()}. Fix: check the path (sqlite:///FILE, or a journal file)"
+            )
+        with path.open("rb") as file:
+            is_sqlite = file.read(len(_SQLITE)) == _SQLITE
+        if not is_sqlite:
+            _check_journal(path)
+            backend = need("optuna.storages.journal", "optuna").JournalFileBackend(str(path.absolute()))
+            return str(path.absolute()), storages.JournalStorage(backend)
+        _check_tables(path)
+        url = f"sqlite:///{path.absolute()}"
+        return url, storages.RDBStorage(url)
+    except TrackerError:
+        raise
+    except Exception as error:  # each database has its own
+        raise TrackerError(_cannot(address, error)) from error
+
+
+def _check_tables(path: Path) -> None:
+    connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)
+    try:
+        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    finally:
+        connection.close()
+    if not {"studies", "trials"} <= tables:
+        raise TrackerError(f"{path} is an SQLite database, but holds no Optuna studies. Fix: check the path")
+
+
+def _check_journal(path: Path) -> None:
+    with path.open("rb") as file:
+        first = file.readline(1_000_000)
+    try:
+        fine = "op_code" in json.loads(first)
+    except (ValueError, TypeError):
+        fine = False
+    if not fine:
+        raise TrackerError(f"{path} is neither an SQLite database nor an Optuna journal. Fix: check the path")
+
+
+def _cannot(address: str, error: BaseException) -> str:
+    why = " ".join(str(error).split())[:300] or type(error).__name__
+    return f"Optuna cannot open {address}: {why}. Fix: check the address, and what Optuna says"
+
+
+def _listed(key: str, study: str, trial: Any) -> Listed:
+    attributes = {
+        name: value for name, value in trial.user_attrs.items() if isinstance(value, str | int | float | bool)
+    }
+    params = {name: _scalar(value) for name, value in trial.params.items()}
+    said = [trial.state.name, str(trial.datetime_complete), trial.params, trial.user_attrs]
+    told = json.dumps([*said, sorted(trial.intermediate_values.items())], sort_keys=True, default=str)
+    return Listed(
+        key=key,
+        name=f"{study}-{trial.number}",
+        version=hashlib.sha256(told.encode()).hexdigest()[:24],
+        quantities=_quantities(trial),
+        config={**attributes, **params},
+        state=trial.state.name.lower(),
+        group=study,
+    )
+
+
+def _scalar(value: object) -> Scalar:
+    return value if isinstance(value, str | int | float | bool) else str(value)
+
+
+def _quantities(trial: Any) -> tuple[str, ...]:
+    curves = [name for name, value in trial.user_attrs.items() if _is_curve(value)]
+    return (*((VALUE,) if trial.intermediate_values else ()), *curves)
+
+
+def _is_curve(value: object) -> bool:
+    """Numbers over time: a list of them, of pairs, or a mapping from steps."""
+    if isinstance(value, Mapping):
+        return bool(value) and all(_is_step(key) and _is_number(one) for key, one in value.items())
+    if not isinstance(value, list) or not value:
+        return False
+    pairs = all(isinstance(one, list) and len(one) == 2 and all(map(_is_number, one)) for one in value)
+    return pairs or all(map(_is_number, value))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_step(text: object) -> bool:
+    return str(text).isdigit()
+
+
+def _curve(trial: Any, name: str) -> Logged:
+    reported = sorted(trial.intermediate_values.items())
+    value = reported if name == VALUE and name not in trial.user_attrs else trial.user_attrs[name]
+    if isinstance(value, Mapping):
+        value = sorted((int(step), one) for step, one in value.items())
+    if value and isinstance(value[0], list | tuple):
+        return Logged(np.array([one[0] for one in value], float), np.array([one[1] for one in value], float))
+    return Logged(_steps(trial, name, len(value), [step for step, _ in reported]), np.array(value, float))
+
+
+def _steps(trial: Any, name: str, length: int, reported: Sequence[int]) -> np.ndarray:
+    """The steps of a bare list: those reported if there are as many, else 1, 2, ... if that ends where they end."""
+    if length == len(reported):
+        return np.array(reported, float)
+    if not reported or reported[-1] == length:
+        return np.arange(1.0, length + 1)
+    if reported[-1] == length - 1:
+        return np.arange(float(length))
+    raise RunError(
+        f"trial {trial.number}: {name!r} is a list of {length} values, but the intermediate values go up to step "
+        f"{reported[-1]}: which belong together is not clear. Fix: store a mapping, {{step: value}}"
+    )

@@ -1,0 +1,139 @@
+"""Ray Tune: one folder a trial, with `result.json` (a JSON object for each report) and `params.json`.
+
+Comes in: an experiment's folder, a trial's, or one that holds experiments (`~/ray_results`). Goes out: one run a trial,
+grouped by experiment. The clock is `training_iteration`, which counts reports. Nested results are joined with "/", as
+Ray does. How a trial stands is read from the experiment's state file, which holds pickles too: those stay shut. Older
+folders without result.json are read from `progress.csv`. Ray need not be installed.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lodestar._errors import RunError
+from lodestar.importers.readers._csv_file import columns, read_columns
+from lodestar.importers.readers._folder import find, fingerprint, key_in, name_in, unreadable
+from lodestar.importers.readers._settings_file import flat, read_json
+from lodestar.importers.tracker import AbstractTracker, Listed, Logged
+from lodestar.runs import Scalar
+
+CLOCK = "training_iteration"
+_OWN = {"timestamp", "time_this_iter_s", "time_total_s", "pid", "time_since_restore", "iterations_since_restore"}
+_OWN |= {"done", "trial_id", "date", "hostname", "node_ip", "checkpoint_dir_name", "experiment_tag", CLOCK}
+
+
+class RayTuneTracker(AbstractTracker):
+    """Trials below a folder."""
+
+    kind: ClassVar[str] = "ray"
+    clock: str = CLOCK
+    clock_counts_calls: ClassVar[bool] = True
+    threads: ClassVar[int] = 1
+
+    def __init__(self, address: str | os.PathLike[str]):
+        fits = {"result.json", "progress.csv"}.__contains__
+        self._root, files = find(address, fits, "result.json or progress.csv (Ray Tune trial)")
+        self._trials: dict[str, Path] = {}
+        for path in files:  # sorted: result.json comes after progress.csv, and takes its place
+            self._trials[key_in(self._root, path.parent)] = path
+        self._states: dict[Path, dict[str, str]] = {}
+
+    @property
+    def address(self) -> str:
+        """The folder."""
+        return str(self._root)
+
+    def list(self) -> Iterator[Listed]:
+        """Every trial."""
+        for key, path in self._trials.items():
+            folder, name = path.parent, name_in(self._root, path.parent)
+            state = self._state(folder)
+            version = fingerprint([path, folder / "params.json"]) + state[:1]
+            try:
+                quantities, config = _quantities(path), _params(folder / "params.json")
+            except RunError as error:
+                yield Listed(key, name, version, trouble=str(error))
+                continue
+            yield Listed(key, name, version, quantities, config, state, group=folder.parent.name or None)
+
+    def fetch(self, run: Listed, quantities: Sequence[str]) -> Mapping[str, Logged]:
+        """Every report of the wanted quantities."""
+        path = self._trials[run.key]
+        if path.suffix == ".csv":
+            return read_columns(path, quantities, CLOCK)
+        points: dict[str, list[tuple[float, float]]] = {name: [] for name in quantities}
+        notes: list[str] = []
+        for result in _results(path, notes):
+            step = result.get(CLOCK)
+            for name in points:
+                if _number(result.get(name)) and step is not None:
+                    points[name].append((step, result[name]))
+        said = tuple(notes)
+        found = {name: np.array(pairs, np.float64).T for name, pairs in points.items() if pairs}
+        return {name: Logged(pair[0].copy(), pair[1].copy(), said) for name, pair in found.items()}
+
+    def _state(self, trial: Path) -> str:
+        """Ray's word for a trial (TERMINATED, ERROR, RUNNING); "failed" if it only left an error file."""
+        folder = trial.parent
+        if folder not in self._states:
+            self._states[folder] = _states(folder)
+        known = self._states[folder].get(trial.name, "")
+        return known or ("failed" if (trial / "error.txt").is_file() else "")
+
+
+def _quantities(path: Path) -> tuple[str, ...]:
+    if path.suffix == ".csv":
+        return tuple(name for name in columns(path) if name not in _OWN and not name.startswith("config/"))
+    found: dict[str, None] = {}
+    for result in _results(path, []):
+        found |= dict.fromkeys(name for name, value in result.items() if name not in _OWN and _number(value))
+    return tuple(found)
+
+
+def _results(path: Path, notes: list[str]) -> Iterator[dict[str, Any]]:
+    """Each report, flat, without Ray's copy of the config."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    result = json.loads(line)
+                except ValueError:
+                    notes.append(f"line {number} of {path.name} is not whole (a kill does that), and was left out")
+                    continue
+                if isinstance(result, dict):
+                    result.pop("config", None)
+                    yield dict(_numbers(result, ""))
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error) from error
+
+
+def _numbers(result: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, float]]:
+    for name, value in result.items():
+        if isinstance(value, Mapping):
+            yield from _numbers(value, f"{prefix}{name}/")
+        elif _number(value):
+            yield f"{prefix}{name}", value
+
+
+def _params(path: Path) -> dict[str, Scalar]:
+    settings = read_json(path) if path.is_file() else {}
+    return flat(settings) if isinstance(settings, dict) else {}
+
+
+def _states(experiment: Path) -> dict[str, str]:
+    """Each trial folder's status, from the latest state file that can be read."""
+    for path in sorted(experiment.glob("experiment_state-*.json"), reverse=True):
+        try:
+            trials = [json.loads(entry[0]) for entry in read_json(path)["trial_data"]]
+            return {Path(trial["relative_logdir"]).name: str(trial["status"]) for trial in trials}
+        except (RunError, KeyError, TypeError, IndexError, ValueError):
+            continue  # another version of Ray; the state is then not known
+    return {}
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

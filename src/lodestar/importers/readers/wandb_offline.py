@@ -1,0 +1,73 @@
+"""Weights & Biases without an account: the `.wandb` files in the run folders a client leaves on disk.
+
+Comes in: a folder searched at any depth (`wandb/`, `offline-run-...`), or one file. Goes out: its runs; several folders
+of one run id are one run that was resumed. The clock is `_step`, which counts calls of `log` unless a step was passed.
+Folders of runs that were synced are read as well. W&B need not be installed.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lodestar._errors import RunError
+from lodestar.importers.readers._folder import find, fingerprint
+from lodestar.importers.readers._settings_file import flat
+from lodestar.importers.readers._wandb_file import WandbFile
+from lodestar.importers.readers._wandb_value import numbers
+from lodestar.importers.tracker import AbstractTracker, Listed, Logged
+
+
+class WandbOfflineTracker(AbstractTracker):
+    """.wandb files below a folder."""
+
+    kind: ClassVar[str] = "wandb"
+    clock: str = "_step"
+    clock_counts_calls: ClassVar[bool] = True
+    threads: ClassVar[int] = 1
+
+    def __init__(self, address: str | os.PathLike[str]):
+        what = "run-*.wandb file (W&B run folder)"
+        self._root, files = find(address, lambda name: name.endswith(".wandb"), what)
+        self._runs: dict[str, list[Path]] = {}
+        for path in dict.fromkeys(path.resolve() for path in files):  # latest-run is a link to another of them
+            self._runs.setdefault(path.stem.removeprefix("run-"), []).append(path)
+
+    @property
+    def address(self) -> str:
+        """The folder."""
+        return str(self._root)
+
+    def list(self) -> Iterator[Listed]:
+        """Every run id."""
+        for key, paths in self._runs.items():
+            version, quantities = fingerprint(paths), dict[str, None]()
+
+            def seen(step: int, row: dict[str, Any], found: dict[str, None] = quantities) -> None:
+                found |= dict.fromkeys(name for name, _ in numbers(row))
+
+            try:
+                parts = [WandbFile(path, seen).read() for path in paths]
+            except RunError as error:
+                yield Listed(key, key, version, trouble=str(error))
+                continue
+            settings = {name: value for part in parts for name, value in part.config.items()}
+            last = parts[-1]
+            names = tuple(quantities)
+            yield Listed(key, last.name or key, version, names, flat(settings), last.state, last.project or None)
+
+    def fetch(self, run: Listed, quantities: Sequence[str]) -> Mapping[str, Logged]:
+        """Every row of the wanted quantities, file after file."""
+        points: dict[str, list[tuple[float, float]]] = {name: [] for name in quantities}
+
+        def keep(step: int, row: dict[str, Any]) -> None:
+            for name, value in numbers(row):
+                if name in points:
+                    points[name].append((step, value))
+
+        parts = [WandbFile(path, keep).read() for path in self._runs[run.key]]
+        notes = tuple(note for part in parts for note in part.notes)
+        found = {name: np.array(pairs, np.float64).T for name, pairs in points.items() if pairs}
+        return {name: Logged(pair[0].copy(), pair[1].copy(), notes) for name, pair in found.items()}

@@ -1,0 +1,1 @@
+"""Tables: CSV, JSON lines, JSON and Parquet files of runs."""

@@ -1,0 +1,1 @@
+"""Records: decisions, the journal and the log they are kept in, and how forecasts are scored afterwards."""

@@ -1,0 +1,72 @@
+"""The journal: decisions and warnings of one run, kept in memory and appended to the log.
+
+Comes in: decisions, sentences. Goes out: lists, and lines of the log once the run is under way (a scheduler that is
+built only to load a checkpoint leaves no trace of its own opening). Writing never raises.
+"""
+
+import logging
+from typing import Any
+
+from lodestar.scheduler.records.decision import Decision
+from lodestar.scheduler.records.listener import Listener
+from lodestar.scheduler.records.log import LogWriter
+
+logger = logging.getLogger("lodestar.scheduler")
+
+
+class Journal:
+    """What happened, in order."""
+
+    def __init__(self, writer: LogWriter | None, header: dict[str, Any]):
+        self.decisions: list[Decision] = []
+        self.warnings: list[str] = []
+        self.warned: set[str] = set()
+        self.listeners: list[Listener] = []
+        self._writer = writer
+        self._waiting: list[dict[str, Any] | Decision] = [header]
+
+    def decide(self, decision: Decision) -> None:
+        """Keep a decision."""
+        self.decisions.append(decision)
+        self._waiting.append(decision)
+
+    def observe(self, step: int, loss: float | None, metric: float | None, lr: float) -> None:
+        """Tell the listeners what was measured."""
+        for listener in self.listeners:
+            if problem := listener.observed(step, loss, metric, lr):
+                self.warn("listener", problem, step)
+
+    def warn(self, kind: str, text: str, step: int) -> None:
+        """Keep a warning, once of each kind."""
+        if kind in self.warned:
+            return
+        self.warned.add(kind)
+        self.warnings.append(text)
+        self._waiting.append({"kind": "warning", "step": step, "text": text})
+        logger.warning("%s", text)
+
+    def resume(self, header: dict[str, Any]) -> None:
+        """Forget what waits to be logged: an earlier job has logged it."""
+        self._waiting = [header]
+
+    def flush(self) -> None:
+        """Write what waits. A log that cannot be written is a warning, no more."""
+        if not self._waiting:
+            return
+        waiting, self._waiting = self._waiting, []
+        self._tell(waiting)
+        if self._writer is None:
+            return
+        for record in waiting:
+            line = {"kind": "decision", **record.to_dict()} if isinstance(record, Decision) else record
+            problem = self._writer.append(line)
+            if problem:
+                self.warn("log", problem, 0)
+                self._waiting = []
+                return
+
+    def _tell(self, records: list[dict[str, Any] | Decision]) -> None:
+        for listener in self.listeners:
+            for record in records:
+                if isinstance(record, Decision) and (problem := listener.decided(record)):
+                    self.warn("listener", problem, record.step)

@@ -1,0 +1,1 @@
+"""Safety: caps, the spike guard and the gate."""

@@ -1,0 +1,1 @@
+"""Steps: Algorithm 1, a file for each step: encode, perturb, accept, score, average."""

@@ -1,0 +1,102 @@
+"""The gear: how this job answers to a learning rate, compared with the runs the forecaster learned from.
+
+A wider network, a larger batch or more data wants other rates than the small runs of a sweep did; but its opening looks
+like that of a past run at some multiple of its rate. Comes in: the live run on the grid. Goes out: that multiple, or 1
+where the run is redrawn about as well as past runs are. Each gear is tried: the rate is multiplied by it, the piece
+encoded and redrawn, and the redrawn loss and metric compared with the live ones *up to an offset* (a larger network is
+better throughout: levels differ, movements do not). Where past losses were logged more rarely than the grid has points,
+each may stand for updates some points back, so a live loss that comes as much later is tried as well. Pure.
+"""
+
+import dataclasses
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lodestar.forecaster import Forecaster, Piece
+from lodestar.forecaster.preprocessing.normaliser import LOSS, LR, METRIC
+from lodestar.forecaster.preprocessing.recipe import Points
+
+FIRST, LAST = 0.15, 0.3  # of the run: when a gear is looked for; before there is too little to see
+_STEP = math.sqrt(2.0)
+_LEAST_POINTS = 3
+_LOOKED_AT = 16  # past runs
+_MOST_LAG = 4  # points
+_USUAL = math.log(2.0)  # gears are expected to be about so far from 1, either way
+
+
+@dataclasses.dataclass(frozen=True)
+class Gear:
+    """The live rate times `factor` is the rate of a past run that went the same way.
+
+    `unlike`: how badly the live run is redrawn as it is, in units of the median past run.
+    """
+
+    factor: float
+    unlike: float
+
+
+def find_gear(forecaster: Forecaster, points: Points, seen: int, widest: float, unlike: float) -> Gear | None:
+    """The gear, from 1/widest to widest, that explains the first `seen` points; 1 for a run that is not `unlike`.
+
+    The mean over all gears, each weighed by how little it leaves unexplained beside the best one and by how usual it
+    is: the best one alone swings from seed to seed. None where too little was observed to tell.
+    """
+    mask = points.mask[:seen]
+    if min(mask[:, LOSS].sum(), mask[:, METRIC].sum()) < _LEAST_POINTS:
+        return None
+    shelf = forecaster.library
+    past = [shelf.piece(run, 0, seen) for run in range(min(_LOOKED_AT, len(shelf)))]
+    delayed = [_delayed(points, lag) for lag in range(_most_lag(past) + 1)]
+    pieces = [_geared(forecaster, one, seen, 1.0) for one in delayed]
+    misfits = _misfits(forecaster, [*pieces, *past], levels=True)
+    own, others = misfits[: len(pieces)], misfits[len(pieces) :]
+    if not np.isfinite(own).any():
+        return None
+    points = delayed[int(np.nanargmin(own))]
+    badly = float(np.nanmin(own)) / max(float(np.median(others)), 1e-9) if len(others) else math.inf
+    if not badly > unlike:
+        return Gear(1.0, float(badly)) if math.isfinite(badly) else None
+    reach = max(1, round(math.log(widest) / math.log(_STEP)))
+    logs = np.log(_STEP) * np.arange(-reach, reach + 1)
+    left = _misfits(forecaster, [_geared(forecaster, points, seen, math.exp(log)) for log in logs], levels=False)
+    if not (np.all(np.isfinite(left)) and left.min() > 0):
+        return None
+    weights = np.exp(1.0 - left / left.min() - 0.5 * (logs / _USUAL) ** 2)
+    return Gear(math.exp(float(weights @ logs / weights.sum())), float(badly))
+
+
+def _most_lag(past: list[Piece]) -> int:
+    """How many points before its own a logged loss may reach back: none where every point has one."""
+    logged = np.mean([piece.mask[:, LOSS].mean() for piece in past]) if past else 1.0
+    return min(math.ceil(1 / max(float(logged), 0.1) - 1e-9) - 1, _MOST_LAG)
+
+
+def _delayed(points: Points, lag: int) -> Points:
+    """The run with its losses so many points later."""
+    if lag == 0:
+        return points
+    values, mask = points.values.copy(), points.mask.copy()
+    values[lag:, LOSS], mask[lag:, LOSS] = points.values[:-lag, LOSS], points.mask[:-lag, LOSS]
+    mask[:lag, LOSS] = False
+    return Points(values, mask)
+
+
+def _geared(forecaster: Forecaster, points: Points, seen: int, gear: float) -> Piece:
+    values = points.values.copy()
+    values[:, LR] *= gear
+    return Piece(forecaster.recipe.normalised(Points(values, points.mask))[:seen], points.mask[:seen], 0)
+
+
+def _misfits(forecaster: Forecaster, pieces: list[Piece], *, levels: bool) -> NDArray[np.float64]:
+    """How far each piece's loss and metric lie from its redrawing: mean square, or variance if levels do not count."""
+    times = forecaster.times[: pieces[0].stop]
+    redrawn = forecaster.network.decode(forecaster.encode(*pieces), times).mean(axis=0)
+    found = np.zeros(len(pieces))
+    for place, piece in enumerate(pieces):
+        for channel in (LOSS, METRIC):
+            here = piece.mask[:, channel]
+            off = (redrawn[place, :, channel] - piece.values[:, channel])[here]
+            found[place] += np.mean(off**2) if levels else np.var(off)
+    return found

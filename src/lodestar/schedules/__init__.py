@@ -1,0 +1,1 @@
+"""Schedules: the learning rate of every update; families: drawn, recognised, reconstructed, parsed."""

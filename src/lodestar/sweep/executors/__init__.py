@@ -1,0 +1,1 @@
+"""Executors: where trials run, this machine's cores or a Ray cluster."""

@@ -1,0 +1,86 @@
+"""What runs on the nodes of a Ray cluster: one trial to a task, and a mailbox for what is heard on the way.
+
+Comes in: a job and a trial as plain data. Goes out: a plain mapping that tells how the trial ended. The trial itself
+is made by a worker process of the local place, a child of Ray's: so a crash of the user's code is told apart from the
+death of a node, what was compiled stays so from one trial to the next, and when Ray ends the task, all it started ends.
+Imports no Ray: Ray imports this.
+"""
+
+import asyncio
+import os
+import platform
+from collections.abc import Mapping
+from typing import Any
+
+from lodestar._errors import LodestarError
+from lodestar.sweep.executors import wire
+from lodestar.sweep.executors.local import LocalPlace
+from lodestar.sweep.executors.place import Done, Event, Failed, Job, Reported, Started
+
+_kept: dict[tuple[int, str], LocalPlace] = {}  # this process's own worker; Ray gives a process one task at a time
+
+
+def make_trial(job: Mapping[str, Any], trial: Mapping[str, Any], threads: int, mailbox: Any, flight: str) -> dict:
+    """Make one trial here. The mapping's "kind" is "done", "failed", or "unusable" where no trial can be made."""
+    where = _where()
+    try:
+        told: dict[str, Any] = {}
+        for event in _place(threads).run(Job(**job), [wire.trial_of(trial)]):
+            told = _plain(event, where)
+            if told["kind"] in ("started", "report"):
+                mailbox.tell.remote(flight, told)  # nobody waits for it, and a lost one is no loss
+        return told
+    except LodestarError as error:
+        return {"kind": "unusable", "where": where, "reason": str(error)}
+
+
+class Mailbox:
+    """Holds messages of running trials until the sweep takes them."""
+
+    def __init__(self):
+        self._held: list[tuple[str, dict[str, Any]]] = []
+        self._some = asyncio.Event()
+
+    async def tell(self, flight: str, message: dict[str, Any]) -> None:
+        """Leave a message."""
+        self._held.append((flight, message))
+        self._some.set()
+
+    async def take(self, seconds: float) -> list[tuple[str, dict[str, Any]]]:
+        """All messages; waits up to `seconds` for the first."""
+        try:
+            await asyncio.wait_for(self._some.wait(), seconds)
+        except TimeoutError:
+            return []
+        taken, self._held = self._held, []
+        self._some.clear()
+        return taken
+
+
+def _place(threads: int) -> LocalPlace:
+    """The one worker process beneath this one; a new one if Ray gave us other GPUs than last time."""
+    key = (threads, os.environ.get("CUDA_VISIBLE_DEVICES", ""))
+    if key not in _kept:
+        for place in _kept.values():
+            place.__exit__()
+        _kept.clear()
+        _kept[key] = LocalPlace(1, threads, pin=False).__enter__()
+    return _kept[key]
+
+
+def _plain(event: Event, where: str) -> dict[str, Any]:
+    match event:
+        case Started():
+            return {"kind": "started", "where": where}
+        case Reported(_, step, loss, metric):
+            return {"kind": "report", "where": where, "step": step, "loss": loss, "metric": metric}
+        case Done(_, run, seconds):
+            return {"kind": "done", "where": where, "run": wire.plain_run(run), "seconds": seconds}
+        case Failed(_, reason, detail, seconds):
+            return {"kind": "failed", "where": where, "reason": reason, "detail": detail, "seconds": seconds}
+
+
+def _where() -> str:
+    import ray
+
+    return f"{platform.node()[:20]} {ray.get_runtime_context().get_node_id()[:6]}"

@@ -1,0 +1,154 @@
+"""The sweep's side of a worker process: starts it, talks to it, ends it with all it started.
+
+Comes in: a job, cores, trials. Goes out: messages, and at a crash a sentence on how it died. What the process does,
+`worker.py` knows.
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+import re
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from hashlib import blake2s
+from pathlib import Path
+from typing import Any
+
+from lodestar.sweep.executors import wire
+from lodestar.sweep.executors.output import end_of
+from lodestar.sweep.executors.place import Job
+from lodestar.sweep.executors.session import end_session
+from lodestar.sweep.trial import Trial
+
+WORKER_MARK = "LODESTAR_SWEEP_WORKER"
+START = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from lodestar.sweep.executors.worker import main; main(int(sys.argv[2]))"
+)
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "RAYON_NUM_THREADS",
+)
+_SAYINGS: dict[int, str] = {
+    signal.SIGSEGV: "a segmentation fault in compiled code",
+    signal.SIGBUS: "a bus error; often a full disk or shared memory",
+    signal.SIGABRT: "an abort in compiled code",
+    signal.SIGKILL: "killed; most often because the machine ran out of memory",
+}
+
+
+class LocalWorker:
+    """A process that makes trials. `trial` is the one it has, given or about to be."""
+
+    def __init__(self, job: Job, *, sets_rate: bool, cores: Sequence[int], threads: int, logs: Path, number: int):
+        ours, theirs = socket.socketpair()
+        self.number, self.cores, self.logs = number, tuple(cores), logs
+        self.job, self.sets_rate = job, sets_rate
+        self.ready = False
+        self.trial: Trial | None = None
+        self.began = 0.0
+        self._log = logs / f"worker-{number}.log"
+        paths = [path or str(Path.cwd()) for path in sys.path]
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", START, json.dumps(paths), str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, **_variables(threads), WORKER_MARK: "1"},
+                start_new_session=True,
+            )
+        self.channel = wire.Channel(ours)
+        self._send(
+            {
+                "job": dataclasses.asdict(job),
+                "sets_rate": sets_rate,
+                "cores": list(cores),
+                "log": str(self._log),
+            }
+        )
+
+    @property
+    def where(self) -> str:
+        """Where it runs, for people."""
+        return "core " + ",".join(map(str, self.cores)) if self.cores else f"worker {self.number}"
+
+    def give(self) -> None:
+        """Send the trial it has."""
+        assert self.trial is not None
+        self.began = time.monotonic()
+        self._log = self.logs / f"{file_name(self.trial.name)}.log"
+        self._send({"kind": "trial", "trial": wire.plain_trial(self.trial), "log": str(self._log)})
+
+    def messages(self) -> list[dict[str, Any]]:
+        """What has arrived; waits for nothing."""
+        found: list[dict[str, Any]] = []
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.channel, selectors.EVENT_READ)
+            while selector.select(0):
+                arrived = self.channel.receive()
+                if arrived is None:
+                    break
+                found += arrived
+        return found
+
+    def printed(self) -> str:
+        """The end of what it printed in its present trial."""
+        return end_of(self._log)
+
+    def how_it_died(self) -> str:
+        """A sentence on a process that is no more."""
+        code = self.process.returncode
+        if code is not None and code < 0:
+            return f"its process died of signal {-code} ({_SAYINGS.get(-code, _name(-code))})"
+        return f"it ended its own process with exit code {code} (os._exit, or a crash in compiled code)"
+
+    def ask_to_end(self) -> None:
+        """Let it leave by itself: exit handlers run."""
+        self._send({"kind": "end"})
+
+    def kill(self) -> None:
+        """End it and all it started, now."""
+        end_session(self.process.pid)
+        self.process.wait()
+        self.channel.close()
+        with contextlib.suppress(OSError):
+            (self.logs / f"worker-{self.number}.log").unlink()
+
+    def _send(self, message: dict[str, Any]) -> None:
+        with contextlib.suppress(OSError):  # it died: that is noticed where its process is watched
+            self.channel.send(message)
+
+
+def file_name(name: str) -> str:
+    """A file's name for any trial's name, never the same for two."""
+    plain = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:100]
+    return (
+        plain
+        if plain == name and not name.startswith((".", "worker-"))
+        else f"{plain}-{blake2s(name.encode()).hexdigest()[:8]}"
+    )
+
+
+def _variables(threads: int) -> dict[str, str]:
+    """Thread limits that libraries read when they are imported; what the user set stays."""
+    limits = {name: str(threads) for name in THREAD_VARIABLES if name not in os.environ}
+    if threads == 1 and "XLA_FLAGS" not in os.environ:
+        limits["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    return limits
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "unknown"

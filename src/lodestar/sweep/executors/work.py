@@ -1,0 +1,121 @@
+"""One trial, from the call of the user's function or command to the run it made. The same code in every place.
+
+Comes in: a `Job` and a `Trial`, in the process where the trial is to run. Goes out: a `Run`, or `TrialFailed` with a
+sentence. Whatever the function does short of killing its process is answered here. Knows nothing of where it runs.
+"""
+
+import os
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from lodestar._errors import SweepError
+from lodestar.runs import Run, Scalar
+from lodestar.sweep import function as functions
+from lodestar.sweep.endings import TrialCut, TrialFailed
+from lodestar.sweep.executors import shell
+from lodestar.sweep.executors.place import Job
+from lodestar.sweep.recorder import Progress, Recorder
+from lodestar.sweep.trial import Trial
+
+
+def check(job: Job, *, sets_rate: bool = True) -> None:
+    """Find the job's function and refuse what cannot be called: `SweepError`. Imports the user's module."""
+    if (job.function is None) == (job.command is None):
+        raise SweepError("a sweep needs a function or a command, one of them. Fix: module:name, or --command '...'")
+    if job.function is not None:
+        functions.check(job.function, functions.find(job.function), sets_rate=sets_rate)
+
+
+def carry_out(job: Job, trial: Trial, *, on_progress: Progress | None = None) -> Run:
+    """Make one run. `on_progress(step, loss, metric)` is called now and then, from the trial's own thread."""
+    recorder = Recorder(trial, cut_diverged=job.cut_diverged, on_progress=on_progress)
+    returned = _returned(_call(job, trial, recorder), recorder)
+    if not recorder.reported:
+        raise TrialFailed(f"it ended without reporting a loss. Fix: {_how_to_report(job)}")
+    return recorder.as_run(job, returned)
+
+
+def _call(job: Job, trial: Trial, recorder: Recorder) -> Any:
+    pid = os.getpid()
+    try:
+        return _start(job, trial)(recorder)
+    except TrialCut:
+        return None
+    except KeyboardInterrupt:
+        raise
+    except SystemExit as end:
+        if end.code not in (None, 0) and not recorder.lost_at_the_end:
+            raise TrialFailed(f"it called sys.exit({end.code!r})", _their_part(end)) from None
+        recorder.notes.append(f"the function ended by sys.exit({'' if end.code is None else end.code})")
+        return None
+    except TrialFailed as failure:
+        return _forgiven(recorder, failure.reason, failure)
+    except BaseException as error:  # noqa: BLE001  whatever the user's code does, the sweep goes on
+        told = f"it raised {type(error).__name__}: {str(error)[:300]}".rstrip(": ")
+        return _forgiven(recorder, told, TrialFailed(told, _their_part(error)))
+    finally:
+        if os.getpid() != pid:  # the function forked, and this is the child coming back: it must not go on as us
+            os._exit(0)
+
+
+def _forgiven(recorder: Recorder, told: str, failure: TrialFailed) -> None:
+    """Many jobs stop themselves at a NaN: such a trial diverged, and is kept; any other failure is one."""
+    if recorder.cut is None and not recorder.lost_at_the_end:
+        raise failure from None
+    recorder.notes.append(f"after the loss was lost, {told}")
+
+
+def _start(job: Job, trial: Trial) -> Callable[[Recorder], Any]:
+    if job.command is not None:
+        return lambda recorder: shell.run(job.command or "", trial, recorder)
+    function = functions.find(job.function or "")
+    given: Mapping[str, Any] = {
+        "schedule": trial.schedule,
+        "seed": trial.seed,
+        "total_steps": trial.total_steps,
+        "settings": dict(trial.settings),
+    }
+    takes = functions.taken(function)
+    return lambda recorder: function(**{name: {**given, "report": recorder}[name] for name in takes})
+
+
+def _returned(returned: Any, recorder: Recorder) -> dict[str, Scalar]:
+    """The plain values among what the function returned; a note for anything else."""
+    if returned is None:
+        return {}
+    if not isinstance(returned, Mapping):
+        told = f"{type(returned).__name__} {str(returned)[:40]!r}"
+        recorder.notes.append(f"the function returned a {told}, no mapping of names to plain values; it was left out")
+        return {}
+    kept: dict[str, Scalar] = {}
+    for name, value in returned.items():
+        plain = _plain(value)
+        if plain is None:
+            recorder.notes.append(f"returned {str(name)[:40]!r} is a {type(value).__name__}, no plain value; left out")
+        else:
+            kept[str(name)] = plain
+    return kept
+
+
+def _plain(value: Any) -> Scalar | None:
+    if not isinstance(value, str | int | float | bool) and hasattr(value, "item"):
+        try:
+            value = value.item()
+        except (ValueError, RuntimeError, TypeError):
+            return None
+    return value if isinstance(value, str | int | float | bool) else None
+
+
+def _their_part(error: BaseException) -> str:
+    """The traceback from the user's function on, without our frames above it."""
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_code.co_filename == __file__ and frames.tb_next is not None:
+        frames = frames.tb_next
+    return "".join(traceback.format_exception(type(error), error, frames))
+
+
+def _how_to_report(job: Job) -> str:
+    if job.command is not None:
+        return 'append lines such as {"step": 10, "loss": 0.7} to the file $LODESTAR_REPORT'
+    return "call report(step, loss=..., metric=...) in the training loop"

@@ -1,0 +1,119 @@
+"""A worker process: makes one trial after another, and lives on between them, so that what was compiled stays so.
+
+Comes in: messages from the sweep (the job, then trials). Goes out: "ready" or "unusable", then for each trial reports
+and at last "done" or "failed". A thread listens all the while: when the sweep's process is gone, however it went, this
+process and all it started end too.
+"""
+
+import contextlib
+import faulthandler
+import os
+import queue
+import select
+import socket
+import threading
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from lodestar._errors import LodestarError
+from lodestar.sweep.endings import TrialFailed
+from lodestar.sweep.executors import wire, work
+from lodestar.sweep.executors.output import CappedLog
+from lodestar.sweep.executors.place import Job
+from lodestar.sweep.executors.session import end_session
+from lodestar.sweep.trial import Trial
+
+TRIM_SECONDS = 0.5
+MOST_GROWTH = 1e9  # bytes over what the first trial left
+MOST_THREADS = 16  # left behind by trials
+
+
+def main(descriptor: int) -> None:
+    """Work until told to end; `descriptor` is this end of the socket."""
+    try:
+        _Worker(wire.Channel(socket.socket(fileno=descriptor))).work()
+    except BaseException:  # noqa: BLE001  nothing may keep a broken worker alive
+        traceback.print_exc()
+        os._exit(1)  # threads that a trial left behind would hold the process
+
+
+class _Worker:
+    def __init__(self, channel: wire.Channel):
+        self._channel = channel
+        self._log = CappedLog()
+        self._inbox: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self._memory: float | None = None
+        self._folder = Path.cwd()
+        self._threads = 0
+
+    def work(self) -> None:
+        """The whole life of the process."""
+        threading.Thread(target=self._listen, name="lodestar-listen", daemon=True).start()
+        hello = self._inbox.get()
+        if hello["cores"] and hasattr(os, "sched_setaffinity"):
+            with contextlib.suppress(OSError):  # cores taken away since: run unpinned
+                os.sched_setaffinity(0, hello["cores"])
+        self._log.lead_to(Path(hello["log"]))
+        faulthandler.enable()
+        job = Job(**hello["job"])
+        try:
+            work.check(job, sets_rate=hello["sets_rate"])
+        except LodestarError as error:
+            self._channel.send({"kind": "unusable", "reason": str(error)})
+            return
+        self._threads = threading.active_count()
+        self._channel.send({"kind": "ready"})
+        while (message := self._inbox.get())["kind"] != "end":
+            self._one(job, wire.trial_of(message["trial"]), Path(message["log"]))
+
+    def _one(self, job: Job, trial: Trial, log: Path) -> None:
+        os.chdir(self._folder)
+        self._log.lead_to(log)
+        began = time.perf_counter()
+        try:
+            told = {"kind": "done", "run": wire.plain_run(work.carry_out(job, trial, on_progress=self._report))}
+        except TrialFailed as failure:
+            told = {"kind": "failed", "reason": failure.reason, "detail": failure.detail}
+            self._log.write(failure.detail)
+        except LodestarError as error:
+            told = {"kind": "failed", "reason": str(error), "detail": ""}
+        self._log.finish()
+        self._channel.send({**told, "seconds": time.perf_counter() - began, "retire": self._retire()})
+
+    def _report(self, step: int, loss: float | None, metric: float | None) -> None:
+        self._channel.send({"kind": "report", "step": step, "loss": loss, "metric": metric})
+
+    def _retire(self) -> str | None:
+        """Why a new process should take over, if it should."""
+        memory = _memory()
+        if self._memory is None:
+            self._memory = memory
+        if memory > self._memory + MOST_GROWTH:
+            return f"memory grew from {self._memory / 1e9:.1f} to {memory / 1e9:.1f} GB"
+        left = threading.active_count() - self._threads
+        return f"trials left {left} threads behind" if left > MOST_THREADS else None
+
+    def _listen(self) -> None:
+        """Take messages in, keep the log small, and end everything when the sweep's process is gone."""
+        while True:
+            readable, _, _ = select.select([self._channel], [], [], TRIM_SECONDS)
+            self._log.trim()
+            if not readable:
+                continue
+            arrived = self._channel.receive()
+            if arrived is None:
+                end_session(os.getpid())
+                os._exit(1)
+            for message in arrived:
+                self._inbox.put(message)
+
+
+def _memory() -> float:
+    """Bytes this process holds; 0 where the system does not tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return 0.0
+    return pages * os.sysconf("SC_PAGESIZE")

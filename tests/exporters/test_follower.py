@@ -1,0 +1,156 @@
+"""A live scheduler followed by a writer: everything arrives, and a tracker that fails or hangs never hurts the job."""
+
+import threading
+import time
+
+import pytest
+from tests.scheduler.live import metric_at, train
+
+from lodestar.exporters import AbstractWriter, follow, open_writer
+from lodestar.importers import import_runs
+from lodestar.importers.readers.tensorboard import TensorboardTracker
+from lodestar.runs import RunStore, Status
+from lodestar.scheduler import Scheduler
+from lodestar.testing import random_forecaster
+
+TOTAL = 400
+
+
+class Recorder(AbstractWriter):
+    """A writer that keeps what it is given; `fails` at a step, or waits for `gate`."""
+
+    kind = "recorder"
+
+    def __init__(self, fails=None, gate=None):
+        self.fails, self.gate = fails, gate
+        self.begun, self.rows, self.told, self.ended = [], [], [], []
+
+    def begin(self, name, config, *, first_step=0):
+        self.begun.append((name, dict(config), first_step))
+
+    def log(self, step, values):
+        if self.gate is not None:
+            assert self.gate.wait(300), "the job waits for its tracker"
+        if self.fails is not None and step >= self.fails:
+            raise OSError("the server is gone")
+        self.rows.append((step, dict(values)))
+
+    def decision(self, step, text, numbers):
+        self.told.append((step, text, dict(numbers)))
+
+    def end(self, status):
+        self.ended.append(status)
+
+
+@pytest.fixture(scope="module")
+def forecaster():
+    return random_forecaster(seed=0)
+
+
+def test_every_value_and_decision_arrives(forecaster):
+    scheduler, writer = Scheduler(forecaster, TOTAL), Recorder()
+    with follow(scheduler, writer, name="steered", config={"batch_size": 32}):
+        rates = train(scheduler, 1, TOTAL)
+    losses = [(step, values["lr"]) for step, values in writer.rows if "loss" in values]
+    assert losses == list(enumerate(rates, 1))
+    assert [step for step, values in writer.rows if "accuracy" in values] == list(range(10, TOTAL + 1, 10))
+    assert [step for step, _, _ in writer.told] == [decision.step for decision in scheduler.decisions]
+    assert "opened with the plan" in writer.told[0][1] and "predicted_final_metric" in writer.told[0][2]
+    name, config, first = writer.begun[0]
+    assert (name, first, config["batch_size"], config["total_steps"]) == ("steered", 0, 32, TOTAL)
+    assert writer.ended == [Status.FINISHED] and scheduler.warnings == []
+
+
+def test_long_runs_are_thinned_but_for_metrics(forecaster):
+    scheduler, writer = Scheduler(forecaster, TOTAL), Recorder()
+    with follow(scheduler, writer, every=50):
+        train(scheduler, 1, TOTAL)
+    assert [step for step, values in writer.rows if "loss" in values] == list(range(1, TOTAL, 50))
+    assert sum("accuracy" in values for _, values in writer.rows) == TOTAL // 10
+
+
+def test_a_tracker_that_fails_is_warned_of_once_and_changes_no_rate(forecaster):
+    plain = Scheduler(forecaster, TOTAL)
+    expected = train(plain, 1, TOTAL)
+    scheduler, writer = Scheduler(forecaster, TOTAL), Recorder(fails=30)
+    follower = follow(scheduler, writer)
+    rates = train(scheduler, 1, 60)
+    time.sleep(0.2)
+    rates += train(scheduler, 61, TOTAL)
+    follower.close()
+    assert rates == expected
+    assert [w for w in scheduler.warnings if "recorder" in w] == [
+        "the run is no longer written to recorder: the server is gone"
+    ]
+    assert writer.rows[-1][0] < 30 and writer.ended == []
+
+
+def test_a_tracker_that_hangs_does_not_slow_the_job(forecaster):
+    gate = threading.Event()
+    scheduler, writer = Scheduler(forecaster, TOTAL), Recorder(gate=gate)
+    follower = follow(scheduler, writer)
+    train(scheduler, 1, 100)  # comes back though not one row was taken
+    assert writer.rows == []
+    gate.set()
+    follower.close()
+    assert len([1 for _, values in writer.rows if "loss" in values]) == 100
+    assert writer.ended == [Status.CUT_SHORT]  # step 100 of 400
+
+
+def test_a_full_queue_leaves_values_out_and_says_so(forecaster, monkeypatch):
+    monkeypatch.setattr("lodestar.exporters.follower._WAITING", 5)
+    gate = threading.Event()
+    scheduler, writer = Scheduler(forecaster, TOTAL), Recorder(gate=gate)
+    follower = follow(scheduler, writer)
+    train(scheduler, 1, 100)
+    gate.set()
+    follower.close()
+    assert len(writer.rows) < 20 and any("too slow" in warning for warning in scheduler.warnings)
+
+
+def test_an_exception_in_the_job_ends_the_run_as_cut_short(forecaster):
+    scheduler, writer = Scheduler(forecaster, TOTAL), Recorder()
+    with pytest.raises(KeyError), follow(scheduler, writer):
+        train(scheduler, 1, 20)
+        raise KeyError("the job's own")
+    assert writer.ended == [Status.CUT_SHORT]
+
+
+def test_a_job_that_resumes_begins_at_its_step(forecaster):
+    first = Scheduler(forecaster, TOTAL)
+    train(first, 1, 100)
+    scheduler, writer = Scheduler(forecaster, TOTAL), Recorder()
+    scheduler.load_state_dict(first.state_dict())
+    with follow(scheduler, writer):
+        train(scheduler, 101, TOTAL)
+    assert writer.begun[0][2] >= 100
+    assert all(step >= 100 for step, _, _ in writer.told)
+
+
+def test_an_adapter_may_be_followed(forecaster):
+    import torch
+
+    from lodestar.adapters.torch import LodestarLR
+
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.1)
+    adapter, writer = LodestarLR(optimizer, forecaster, total_steps=TOTAL), Recorder()
+    with follow(adapter, writer):
+        for _ in range(20):
+            optimizer.step()
+            adapter.step(loss=torch.tensor(1.5))
+    assert len(writer.rows) == 20
+    with pytest.raises(ValueError, match="follow needs a Scheduler"):
+        follow(object(), writer)
+    with pytest.raises(ValueError, match="every must be at least 1"):
+        follow(adapter, writer, every=0)
+
+
+def test_a_steered_run_in_tensorboard_is_imported_again(forecaster, tmp_path):
+    scheduler = Scheduler(forecaster, TOTAL)
+    with follow(scheduler, open_writer(f"tensorboard:{tmp_path / 'logs'}"), name="steered"):
+        rates = train(scheduler, 1, TOTAL)
+    import_runs(TensorboardTracker(tmp_path / "logs"), RunStore(tmp_path / "store"))
+    (run,) = RunStore(tmp_path / "store").read()
+    assert run.lr.values.tolist() == pytest.approx(rates, rel=1e-6) and run.status is Status.FINISHED
+    assert run.metric_name == "accuracy" and run.final_metric == pytest.approx(metric_at(TOTAL, TOTAL))
+    assert run.total_steps == TOTAL

@@ -1,0 +1,63 @@
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from lodestar.fitting import LatentODE, fit_settings
+from lodestar.fitting.objective import Reader, objective, path_length
+from lodestar.fitting.pieces import random_pieces
+from lodestar.forecaster import Architecture
+
+SHAPE = Architecture(latent=4, hidden=5, field_width=6, tokens=6, steps=5)
+
+
+def _batch(seed=0, batch=3, points=20):
+    rng = np.random.default_rng(seed)
+    tokens = jnp.asarray(rng.normal(size=(batch, 6, 7)), jnp.float32)
+    values = jnp.asarray(rng.normal(size=(batch, points, 3)), jnp.float32)
+    return tokens, jnp.ones((batch, 6), bool), values
+
+
+def test_masked_points_do_not_count_and_the_path_does():
+    model = LatentODE(SHAPE, key=jax.random.key(0))
+    reader = Reader.on_grid(20, 5, jnp.float32)
+    tokens, valid, values = _batch()
+    mask = jnp.ones(values.shape, bool).at[:, 10:].set(False)
+    wild = values.at[:, 10:].set(1e6)
+    compiled = eqx.filter_jit(lambda m, t, k, v, s: objective(m, t, k, v, s, reader, 0.5))
+    total, one = compiled(model, tokens, valid, values, mask)
+    _, two = compiled(model, tokens, valid, wild, mask)
+    assert float(one) == float(two)
+    assert float(total) > float(one)  # the path penalty
+
+
+def test_shrinking_the_latent_does_not_shorten_the_path():
+    path = jnp.asarray(np.cumsum(np.random.default_rng(0).normal(size=(5, 30, 4)), axis=1))
+    assert np.isclose(path_length(path), path_length(100 * path), rtol=1e-3)
+
+
+def test_a_detour_makes_the_path_longer():
+    line = jnp.linspace(0, 1, 31)[None, :, None] * jnp.ones((4, 1, 3)) + jnp.arange(4)[:, None, None]
+    zigzag = line.at[:, 1::2].add(0.5)
+    assert path_length(zigzag) > 2 * path_length(line)
+
+
+def test_pieces_stay_inside_the_run_and_reach_all_of_it():
+    settings = fit_settings("default", tokens=6, token_noise=0.0, token_shift=0.0)
+    totals = jnp.zeros((400, 41, 6)).at[:, :, 3:].set(jnp.arange(41.0)[None, :, None])
+    tokens, valid = random_pieces(jax.random.key(0), totals, settings)
+    times = np.asarray(tokens[..., 0])[np.asarray(valid)]
+    assert times.min() >= 1 / 40
+    assert times.min() < 0.1
+    assert times.max() <= 1.0
+    assert times.max() > 0.9
+    np.testing.assert_allclose(np.asarray(tokens[..., 4:])[np.asarray(valid)], 1.0)
+
+
+def test_noise_is_added_only_where_something_was_seen():
+    settings = fit_settings("default", tokens=6)
+    totals = jnp.zeros((8, 41, 6)).at[:, :, 3].set(jnp.arange(41.0)[None])
+    tokens, valid = random_pieces(jax.random.key(0), totals, settings)
+    fine = np.asarray(valid)
+    assert np.any(np.asarray(tokens)[..., 1][fine] != 0)
+    np.testing.assert_array_equal(np.asarray(tokens)[..., 2:4], 0)

@@ -1,0 +1,151 @@
+import csv
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.scheduler.live import train
+
+from lodestar.scheduler import Plan, Scheduler
+from lodestar.scheduler.clock import Clock
+from lodestar.scheduler.course import Course
+from lodestar.scheduler.curve import Curve
+from lodestar.scheduler.safety.guard import Caps, Cut
+from lodestar.testing import random_forecaster
+
+PLAN = Plan(3, 8, (0.0, 5.0, 5.0, 10.0), (0.0, 1.0, 0.5, 0.0))
+RATES = [0.6, 0.8, 1.0, 0.4, 0.3, 0.2]
+
+
+def test_a_plan_is_linear_between_knots_and_jumps_after_a_double_one():
+    assert [PLAN.lr_at(step) for step in range(3, 9)] == pytest.approx(RATES)
+    assert PLAN.values().tolist() == [PLAN.lr_at(step) for step in range(3, 9)]
+
+
+def test_outside_its_steps_the_ends_hold():
+    assert PLAN.lr_at(-5) == PLAN.lr_at(3)
+    assert PLAN.lr_at(99) == PLAN.lr_at(8)
+
+
+def test_json_and_back_is_exact(tmp_path):
+    one = Scheduler(random_forecaster(seed=5, points=40), 400, tolerance=20.0, hysteresis=None)
+    train(one, 1, 200)
+    one.followed().to_json(tmp_path / "plan.json")
+    again = Plan.from_json(tmp_path / "plan.json")
+    assert again == one.followed()
+    assert again.values().tolist() == one.followed().values().tolist()
+    assert [p.name for p in tmp_path.iterdir()] == ["plan.json"]
+
+
+def test_csv_has_a_row_a_step(tmp_path):
+    PLAN.to_csv(tmp_path / "plan.csv")
+    with (tmp_path / "plan.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert [int(row["step"]) for row in rows] == list(range(3, 9))
+    assert [float(row["lr"]) for row in rows] == PLAN.values().tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "cannot be read"),
+        ("[]", "is not a Lodestar plan"),
+        ('{"format": "lodestar-plan", "version": 9}', "plan version 9"),
+        ('{"format": "lodestar-plan", "version": 1}', "is damaged"),
+    ],
+)
+def test_what_is_not_a_plan_is_refused(tmp_path, text, words):
+    (tmp_path / "p").write_text(text)
+    with pytest.raises(ValueError, match=words):
+        Plan.from_json(tmp_path / "p")
+
+
+@pytest.mark.parametrize(
+    ("knots", "lr", "words"),
+    [
+        ((), (), "one lr a knot"),
+        ((1.0, 0.0), (1.0, 1.0), "must not decrease"),
+        ((1.0,), (float("nan"),), "finite numbers >= 0"),
+        ((1.0,), (-1.0,), "finite numbers >= 0"),
+    ],
+)
+def test_bad_plans(knots, lr, words):
+    with pytest.raises(ValueError, match=words):
+        Plan(1, 2, knots, lr)
+
+
+def test_a_lambda_lr_follows_the_plan_and_keeps_group_ratios():
+    torch = pytest.importorskip("torch")
+    weights = [torch.nn.Parameter(torch.ones(1)) for _ in range(2)]
+    optimizer = torch.optim.SGD([{"params": weights[:1], "lr": 0.1}, {"params": weights[1:], "lr": 0.01}])
+    schedule = PLAN.as_lambda_lr(optimizer)
+    used = []
+    for _ in range(8):
+        used.append([group["lr"] for group in optimizer.param_groups])
+        optimizer.step()
+        schedule.step()
+    assert [lead for lead, _ in used] == pytest.approx([*RATES, RATES[-1], RATES[-1]])
+    assert [tail for _, tail in used] == pytest.approx([0.1 * lead for lead, _ in used])
+    assert type(schedule) is torch.optim.lr_scheduler.LambdaLR
+
+
+def test_an_optax_schedule_follows_the_plan():
+    optax = pytest.importorskip("optax")
+    import jax
+    import jax.numpy as jnp
+
+    schedule = jax.jit(PLAN.as_optax())
+    assert [float(schedule(count)) for count in range(7)] == pytest.approx([*RATES, RATES[-1]], rel=1e-6)
+    optimizer = optax.sgd(PLAN.as_optax())
+    update, _ = optimizer.update(jnp.ones(1), optimizer.init(jnp.ones(1)))
+    assert float(update[0]) == pytest.approx(-RATES[0])
+
+
+@pytest.mark.skipif(importlib.util.find_spec("keras") is None, reason="Keras is not installed")
+def test_a_keras_schedule_follows_the_plan():
+    code = (
+        "import json, numpy as np, keras; from lodestar.scheduler import Plan\n"
+        f"plan = Plan{(PLAN.first_step, PLAN.last_step, PLAN.knots, PLAN.lr)}\n"
+        "schedule = plan.as_keras()\n"
+        "again = type(schedule).from_config(schedule.get_config())\n"
+        "sgd = keras.optimizers.SGD(learning_rate=schedule)\n"
+        "print(json.dumps([float(keras.ops.convert_to_numpy(again(i))) for i in range(7)] + "
+        "[float(keras.ops.convert_to_numpy(sgd.learning_rate))]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"KERAS_BACKEND": "jax"},
+    )
+    assert json.loads(done.stdout.splitlines()[-1]) == pytest.approx([*RATES, RATES[-1], RATES[0]], rel=1e-6)
+
+
+@given(
+    total=st.integers(20, 300),
+    at=st.integers(0, 300),
+    factor=st.sampled_from([1.0, 0.5]),
+    until=st.integers(0, 25),
+    seed=st.integers(0, 100),
+)
+def test_a_new_course_changes_nothing_behind_it_and_stays_in_the_caps(total, at, factor, until, seed):
+    rng = np.random.default_rng(seed)
+    clock, caps = Clock(total, 20, 2), Caps(0.2, 0.8)
+    first = Course(0, rng.random(21), np.ones(21), np.ones(21))
+    settled = min(clock.complete(at), 20)
+    second = Course(settled, rng.random(21 - settled), np.ones(21 - settled), np.ones(21 - settled))
+    one = Curve([], []).then(first, 0.0, clock, caps, Cut())
+    two = one.then(second, clock.at(settled), clock, caps, Cut(factor, until))
+    end = clock.end(settled - 1) if settled else 0
+    assert [two.lr_at(s) for s in range(1, end + 1)] == [one.lr_at(s) for s in range(1, end + 1)]
+    rates = [two.lr_at(s) for s in range(1, total + 1)]
+    assert all(0.2 <= rate <= 0.8 for rate in rates)
+    if settled < 20:
+        expected = second.lr[-1] * (factor if until >= 20 else 1.0)
+        assert rates[-1] == pytest.approx(np.clip(expected, 0.2, 0.8))
