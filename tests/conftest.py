@@ -1,24 +1,11 @@
-"""What keeps one test from failing by chance, or by another's doing: the same examples every time, and no left-overs.
-
-Hypothesis's default fails an example that takes longer than 0.2 s, and draws new examples in every run: on a busy
-machine, or on an unlucky day, a red test that says nothing about a change. To look for new counterexamples:
-`pytest --hypothesis-profile=default`.
-"""
-
-import gc
-from collections.abc import Generator
+"""What every test here shares: a steady ground (`tests.steady`), and runs made on the spot."""
 
 import pytest
-from hypothesis import settings
+from tests.made_runs import RunMaker, made_run
+from tests.steady import pytest_runtest_protocol as pytest_runtest_protocol
 
-settings.load_profile("ci")  # Hypothesis's own: derandomised, no deadline, no database
 
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
-    """Some packages leave files open: collected at the end of a file that expects it, not in some later test."""
-    result = yield
-    marks = item.iter_markers("filterwarnings")
-    if (nextitem is None or nextitem.path != item.path) and any("ResourceWarning" in mark.args[0] for mark in marks):
-        gc.collect()
-    return result
+@pytest.fixture
+def make_run() -> RunMaker:
+    """Makes healthy runs: `made_run`."""
+    return made_run

@@ -1,9 +1,8 @@
-"""Runs made on the spot, for the tests of this folder."""
+"""Runs made on the spot, by the shape of their schedule. As a fixture: `make_run`."""
 
 from collections.abc import Callable
 
 import numpy as np
-import pytest
 
 from lodestar.runs import Direction, Facts, Run, Series
 
@@ -51,9 +50,3 @@ def made_run(
         "facts": Facts(seed=0),
     }
     return Run(name, **(fields | changes))  # pyright: ignore[reportArgumentType]
-
-
-@pytest.fixture
-def make_run() -> RunMaker:
-    """`made_run`, as a fixture."""
-    return made_run
