@@ -11,6 +11,8 @@ Importing this imports nothing heavy: each name is fetched when first used.
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from lodestar import _moved
+
 __version__ = "0.1.0"
 
 _HOMES = {
@@ -28,6 +30,7 @@ _HOMES = {
     "run_sweep": "lodestar.sweep",
 }
 __all__ = ["__version__", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]
+_moved.install()
 
 if TYPE_CHECKING:
     from lodestar.fitting import fit as fit
