@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from lodestar import _moved
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "Direction": "lodestar.runs",
