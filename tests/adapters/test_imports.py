@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import lodestar.adapters
+from lodestar._extras import install_line
 
 FOLDER = Path(lodestar.adapters.__file__).parent
 ADAPTERS = ("torch", "lightning", "transformers", "optax", "keras", "loop")
@@ -75,4 +76,4 @@ def test_a_missing_framework_is_named_with_the_line_to_type(name):
     )
     printed = printed_by(code)
     assert printed.startswith(f"MissingExtra '{missing}' is not installed")
-    assert f"Fix: pip install 'lodestar-lr[{missing}]'" in printed
+    assert f"Fix: {install_line(missing)}" in printed

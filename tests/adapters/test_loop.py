@@ -96,7 +96,7 @@ def test_saving_needs_a_file():
     [
         ("{", "is damaged.*Fix: delete it"),
         ("[1]", "is not a Lodestar state"),
-        (json.dumps({"format": "lodestar-state", "version": 7}), r"version 7.*Fix: pip install --upgrade"),
+        (json.dumps({"format": "lodestar-state", "version": 7}), r"version 7.*Fix: (git -C|install a newer)"),
     ],
 )
 def test_a_state_file_that_cannot_be_read_is_refused(content, message, tmp_path):

@@ -218,7 +218,7 @@ def test_a_newer_store_is_refused_with_a_sentence(tmp_path, make_run, monkeypatc
     store = RunStore(tmp_path / "s")
     store.add(make_run())
     (store.path / "store.json").write_text('{"lodestar store": 99}')
-    with pytest.raises(StoreError, match=r"newer Lodestar \(format 99.*pip install --upgrade"):
+    with pytest.raises(StoreError, match=r"newer Lodestar \(format 99.*Fix: (git -C|install a newer)"):
         RunStore.open(store.path)
 
 

@@ -10,7 +10,7 @@ import warnings
 import weakref
 from typing import Any
 
-from lodestar._extras import need
+from lodestar._extras import need, update_line
 from lodestar.adapters._source import Source, Steering, next_decision, scheduler_of
 from lodestar.scheduler import Scheduler
 
@@ -233,8 +233,7 @@ def _check_state(state: dict[str, Any]) -> None:
         )
     if version > STATE_VERSION:
         raise ValueError(
-            f"this state has version {version}, this Lodestar reads up to {STATE_VERSION}. "
-            "Fix: pip install --upgrade lodestar-lr"
+            f"this state has version {version}, this Lodestar reads up to {STATE_VERSION}. Fix: {update_line()}"
         )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lodestar import _disk
+from lodestar._extras import update_line
 
 FORMAT = "lodestar-state"
 VERSION = 1
@@ -34,7 +35,6 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise ValueError(f"{source} is not a Lodestar state. Fix: give another path, or delete the file")
     if content.get("version") != VERSION:
         raise ValueError(
-            f"{source} has version {content.get('version')!r}, this Lodestar reads {VERSION}. "
-            "Fix: pip install --upgrade lodestar-lr"
+            f"{source} has version {content.get('version')!r}, this Lodestar reads {VERSION}. Fix: {update_line()}"
         )
     return content["state"]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from lodestar import _disk
 from lodestar._errors import ForecasterError
+from lodestar._extras import update_line
 
 FORMAT = "lodestar-forecaster"
 VERSION = 1
@@ -107,7 +108,7 @@ def _metadata(source: Path, table: dict[str, Any], kind: str) -> dict[str, str]:
     if not version.isdigit() or int(version) > VERSION:
         raise ForecasterError(
             f"{source} has format version {version or 'none'}, this Lodestar reads up to {VERSION}. "
-            "Fix: pip install --upgrade lodestar-lr"
+            f"Fix: {update_line()}"
         )
     if "header" not in meta or "sha256" not in meta:
         raise ForecasterError(f"{source} is damaged: no header or checksum. Fix: copy it again or fit again")

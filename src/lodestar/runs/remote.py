@@ -15,7 +15,7 @@ from typing import Any
 
 from lodestar import _disk
 from lodestar._errors import MissingExtra, StoreError
-from lodestar._extras import need
+from lodestar._extras import install_line, need
 from lodestar.runs.folder import AbstractFolder
 
 _PUT_IS_WHOLE = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "oss", "tos", "memory", "hf", "lakefs"}
@@ -48,7 +48,7 @@ class RemoteFolder(AbstractFolder):
             package = known_implementations[protocol]["class"].split(".")[0]
             more = f" {package}" if package != "fsspec" else ""
             raise MissingExtra(
-                f"{protocol}:// addresses need another package ({error}). Fix: pip install 'lodestar-lr[remote]'{more}"
+                f"{protocol}:// addresses need another package ({error}). Fix: {install_line('remote')}{more}"
             ) from error
         except ValueError as error:
             raise StoreError(

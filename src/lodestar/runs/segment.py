@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from lodestar._errors import RunError, StoreError
-from lodestar._extras import need
+from lodestar._extras import need, update_line
 from lodestar.runs.run import Direction, Facts, Run, Series, Status
 from lodestar.runs.summary import RunSummary
 
@@ -111,7 +111,7 @@ def check_version(text: bytes | None) -> None:
     if int(text) > VERSION:
         raise StoreError(
             f"this store was written by a newer Lodestar (format {int(text)}; this one reads up to {VERSION}). "
-            "Fix: pip install --upgrade lodestar-lr"
+            f"Fix: {update_line()}"
         )
 
 

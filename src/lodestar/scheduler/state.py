@@ -7,6 +7,7 @@ Comes in: a scheduler, or a dict. Goes out: str, int, float, bool, None, list an
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+from lodestar._extras import update_line
 from lodestar.scheduler.clock import Clock
 from lodestar.scheduler.course import Course
 from lodestar.scheduler.curve import Curve
@@ -102,8 +103,7 @@ def _check(scheduler: "Scheduler", saved: dict[str, Any]) -> None:
     version = saved.get("version")
     if not isinstance(version, int) or version > VERSION:
         raise ValueError(
-            f"the state has version {version!r}, this Lodestar reads up to {VERSION}. "
-            "Fix: pip install --upgrade lodestar-lr"
+            f"the state has version {version!r}, this Lodestar reads up to {VERSION}. Fix: {update_line()}"
         )
     if saved.get("forecaster") != _fingerprint(scheduler):
         raise ValueError(

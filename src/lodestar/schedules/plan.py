@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar import _disk
-from lodestar._extras import need
+from lodestar._extras import need, update_line
 
 FORMAT = "lodestar-plan"
 VERSION = 1
@@ -78,7 +78,7 @@ class Plan:
         if not isinstance(data.get("version"), int) or data["version"] > VERSION:
             raise ValueError(
                 f"{path} has plan version {data.get('version')}, this Lodestar reads up to {VERSION}. "
-                "Fix: pip install --upgrade lodestar-lr"
+                f"Fix: {update_line()}"
             )
         try:
             return cls(*(data[field.name] for field in dataclasses.fields(cls)))

@@ -17,6 +17,7 @@ from typing import IO, Any
 
 from lodestar import _disk
 from lodestar._errors import StoreError, SweepError
+from lodestar._extras import update_line
 from lodestar.sweep.executors.place import Done, Failed
 
 FORMAT, VERSION = "lodestar-sweep", 1
@@ -140,7 +141,7 @@ def _header(path: Path) -> dict[str, Any]:
     if version > VERSION:
         raise SweepError(
             f"{path} was written by a newer Lodestar (version {version}; this one reads {VERSION}). "
-            "Fix: pip install --upgrade lodestar-lr"
+            f"Fix: {update_line()}"
         )
     return header
 

@@ -183,7 +183,7 @@ def test_a_damaged_policy_says_so(tmp_path, content):
 
 def test_a_newer_policy_says_so(tmp_path):
     Policy({"kind": "summary", "version": 9}, {"mean": np.zeros(1)}).save(tmp_path / "policy")
-    with pytest.raises(BenchError, match=r"has policy version 9.*pip install --upgrade"):
+    with pytest.raises(BenchError, match=r"has policy version 9.*Fix: (git -C|install a newer)"):
         load(tmp_path / "policy")
 
 

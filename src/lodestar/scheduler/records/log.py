@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lodestar._errors import LodestarError
+from lodestar._extras import update_line
 from lodestar.scheduler.records.decision import Decision
 
 FORMAT = "lodestar-log"
@@ -72,8 +73,7 @@ def read_log(path: str | os.PathLike[str]) -> Log:
     newest = max(head["version"] for head in heads)
     if newest > VERSION:
         raise LodestarError(
-            f"{path} has log version {newest}, this Lodestar reads up to {VERSION}. "
-            "Fix: pip install --upgrade lodestar-lr"
+            f"{path} has log version {newest}, this Lodestar reads up to {VERSION}. Fix: {update_line()}"
         )
     latest: dict[tuple[int, int], Decision] = {}
     for record in records:

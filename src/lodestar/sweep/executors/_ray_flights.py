@@ -137,8 +137,8 @@ class Flights:
             raise SweepError(f"Ray cannot make the trials' environment on its nodes: {_end(error)}") from error
         except errors.RayTaskError as error:
             raise SweepError(
-                f"a node cannot begin a trial: {_end(error)}. Fix: install the same Lodestar on every node: pip "
-                "install 'lodestar-lr[ray]'"
+                f"a node cannot begin a trial: {_end(error)}. Fix: install the same Lodestar, with its "
+                "extra 'ray', on every node"
             ) from error
         except errors.RayError as error:  # the node, its raylet, its store or the process beneath the trial is gone
             yield from self._lose(flight, error)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from lodestar._disk import write_whole
 from lodestar._errors import BenchError
+from lodestar._extras import update_line
 from lodestar_bench.rl.layers import GLOBALS, STATISTICS, adjacency
 
 FORMAT = "lodestar-policy"
@@ -70,8 +71,7 @@ def load(path: Path) -> Policy:
         raise BenchError(f"{path} is not a policy of the bench, or damaged: {error!r}. Fix: learn it again") from error
     if about["version"] > VERSION:
         raise BenchError(
-            f"{path} has policy version {about['version']}, this Lodestar reads up to {VERSION}. "
-            "Fix: pip install --upgrade lodestar-lr"
+            f"{path} has policy version {about['version']}, this Lodestar reads up to {VERSION}. Fix: {update_line()}"
         )
     return Policy(about, arrays)
 
