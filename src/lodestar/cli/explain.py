@@ -4,9 +4,7 @@ Comes in: a decision log, of a run that is over, under way or killed. Goes out: 
 learning rate, the forecasts of the final metric with their bands, and how many candidates were accepted.
 """
 
-import itertools
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,9 +13,6 @@ import typer
 from lodestar.cli import _screen
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from lodestar.report.ink import Panel
     from lodestar.scheduler import Decision, Log, Outcome
 
 
@@ -102,60 +97,11 @@ def _word(outcome: "Outcome") -> str:
 def _draw(log: "Log", out: Path) -> None:
     """The figure, into a file."""
     from lodestar import _disk
+    from lodestar.report.draw import chart_panel
     from lodestar.report.ink import file_bytes
+    from lodestar.report.sections.decisions import decision_charts
+    from lodestar.report.sections.steered import Steered
 
-    _disk.write_whole(out, file_bytes(_panel(log), out.suffix.lower().removeprefix(".")))
+    charts = decision_charts(Steered(out.stem, log))
+    _disk.write_whole(out, file_bytes(chart_panel("decisions", charts), out.suffix.lower().removeprefix(".")))
     _screen.err().print(_screen.safe(f"Figure: {out}"))
-
-
-def _panel(log: "Log") -> "Panel":
-    """Three drawings over the same steps."""
-    from lodestar.report.ink import Panel
-
-    metric = str(log.header.get("metric", "metric"))[:30]
-
-    def draw(axes: "Sequence[Axes]") -> None:
-        _draw_lr(axes[0], log.decisions)
-        _draw_forecasts(axes[1], log.decisions, metric)
-        _draw_accepted(axes[2], log.decisions)
-
-    return Panel("decisions", "decisions of the scheduler", draw, rows=3)
-
-
-def _draw_lr(axes: "Axes", decisions: "list[Decision]") -> None:
-    """Each decision's rate until the next one takes over; a mark where the plan changed."""
-    from lodestar.report.ink import COLOURS
-    from lodestar.scheduler import Outcome
-
-    edges = [decision.step for decision in decisions[1:]] + [2**62]
-    pairs = [p for d, stop in zip(decisions, edges, strict=True) for p in d.lr if p[0] <= stop]
-    axes.plot([step for step, _ in pairs], [rate for _, rate in pairs], color=COLOURS[0])
-    for outcome, colour in ((Outcome.REPLANNED, COLOURS[1]), (Outcome.CUT, COLOURS[4]), (Outcome.GATED, COLOURS[3])):
-        for decision in decisions:
-            if decision.outcome is outcome:
-                axes.axvline(decision.step, color=colour, linewidth=0.8, alpha=0.6)
-    axes.set_ylabel("lr")
-
-
-def _draw_forecasts(axes: "Axes", decisions: "list[Decision]", metric: str) -> None:
-    from lodestar.report.ink import COLOURS, INK
-
-    known = [d for d in decisions if d.predicted is not None]
-    axes.plot([d.step for d in known], [d.predicted or 0.0 for d in known], "o-", color=COLOURS[0], markersize=3)
-    banded = [(d.step, *d.band) for d in known if d.band is not None]
-    if banded:
-        steps, low, high = zip(*banded, strict=True)
-        axes.fill_between(steps, low, high, color=COLOURS[0], alpha=0.2, linewidth=0)
-    seen = [(d.step, d.metric) for d in decisions if d.metric is not None]
-    axes.plot([step for step, _ in seen], [value for _, value in seen], color=INK, linewidth=1)
-    axes.set_ylabel(f"{metric}\nseen, final")
-
-
-def _draw_accepted(axes: "Axes", decisions: "list[Decision]") -> None:
-    from lodestar.report.ink import COLOURS, FAINT
-
-    weighed = [d for d in decisions if d.samples]
-    width = min((b.step - a.step for a, b in itertools.pairwise(weighed)), default=1) * 0.8
-    axes.bar([d.step for d in weighed], [d.samples for d in weighed], width=width, color=FAINT, alpha=0.3)
-    axes.bar([d.step for d in weighed], [d.accepted for d in weighed], width=width, color=COLOURS[2])
-    axes.set(xlabel="step", ylabel="accepted")

@@ -77,13 +77,14 @@ def _draw(forecaster: "Forecaster", run: "Run", forecast: "Forecast", truth: "Po
     import dataclasses
 
     from lodestar import _disk
-    from lodestar.report.curves import forecast_panel
+    from lodestar.report.draw import chart_panel
     from lodestar.report.ink import file_bytes
+    from lodestar.report.sections.examples import forecast_charts
 
     plain = dataclasses.replace(forecaster.recipe, smoothing=0.0)
     raw = plain.to_points(run.loss, run.metric, run.lr, run.total_steps)
-    panel = forecast_panel(forecast, raw, truth, run.total_steps, run.metric_name)
-    _disk.write_whole(out, file_bytes(panel, out.suffix.lower().removeprefix(".")))
+    charts = forecast_charts(forecast, raw, truth, run.total_steps, run.metric_name)
+    _disk.write_whole(out, file_bytes(chart_panel("forecast", charts), out.suffix.lower().removeprefix(".")))
     _screen.err().print(_screen.safe(f"Figure: {out}"))
 
 

@@ -200,6 +200,11 @@ class Evaluation:
         """Ours first, then the simple ones."""
         return tuple(dict.fromkeys(row.forecaster for row in self.accuracy))
 
+    @property
+    def fractions(self) -> tuple[float, ...]:
+        """How much of each run was shown, in the order asked for."""
+        return tuple(dict.fromkeys(row.seen for row in self.accuracy))
+
     def error(self, forecaster: str, seen: float, scope: Scope = "whole run", truth: Truth = "smoothed") -> ByChannel:
         """One cell of the accuracy table."""
         for row in self.accuracy:

@@ -94,7 +94,7 @@ def _notes(trial: Trial, contest: Contest) -> tuple[str, ...]:
     if trial.data.aside:
         notes.append(f"{len(trial.data.aside)} runs could not be tested and were set aside, with reasons.")
     if contest.past is None:
-        notes.append("The nearest past run did not take part: no past runs were given (--against).")
+        notes.append("The nearest past run did not take part: no past runs were given (lodestar evaluate --against).")
     if len(trial.data) < 10:
         notes.append(f"Only {len(trial.data)} runs were tested: ranks and coverage mean little.")
     return tuple(notes)

@@ -7,6 +7,7 @@ write_page("page.html", "My runs", [Section("Curves", [chart])])
 
 from lodestar.report.html.blocks import Block as Block
 from lodestar.report.html.blocks import Cell as Cell
+from lodestar.report.html.blocks import Download as Download
 from lodestar.report.html.blocks import Facts as Facts
 from lodestar.report.html.blocks import Fold as Fold
 from lodestar.report.html.blocks import Notes as Notes

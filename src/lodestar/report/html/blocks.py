@@ -1,4 +1,4 @@
-"""What a page is made of: sections, and in them texts, notes, tables, facts, charts and folds. Plain data.
+"""What a page is made of: sections, and in them texts, notes, tables, facts, charts, folds, downloads. Plain data.
 
 Every string is text: shown as it is, never read as markup. Knows nothing of HTML.
 """
@@ -37,10 +37,11 @@ class Facts:
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """A cell that stands out."""
+    """A cell that stands out, or one with a `hint` that shows while the pointer rests on it."""
 
     text: str
     tone: Tone = ""
+    hint: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +71,17 @@ class Fold:
     open: bool = False
 
 
-Block = Text | Notes | Facts | Table | Chart | Fold
+@dataclasses.dataclass(frozen=True)
+class Download:
+    """A link that saves `content`, which the page carries, as a file."""
+
+    title: str
+    filename: str
+    content: str
+    kind: str = "text/plain"  # the media type
+
+
+Block = Text | Notes | Facts | Table | Chart | Fold | Download
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lodestar import __version__, _disk
 from lodestar._errors import StoreError
-from lodestar.report.html.blocks import Block, Cell, Facts, Fold, Notes, Section, Table, Text
+from lodestar.report.html.blocks import Block, Cell, Download, Facts, Fold, Notes, Section, Table, Text
 from lodestar.report.html.chart import Chart
 
 PROSE = 60  # a last column with longer texts than this is prose
@@ -77,7 +77,7 @@ def _grid(charts: Sequence[str]) -> str:
     return f'<div class="charts">{"".join(charts)}</div>' if charts else ""
 
 
-def _block(block: Text | Notes | Facts | Table | Fold) -> str:
+def _block(block: Text | Notes | Facts | Table | Fold | Download) -> str:
     if isinstance(block, Text):
         return f'<p class="{block.tone}">{_text(block.text)}</p>'
     if isinstance(block, Notes):
@@ -89,6 +89,8 @@ def _block(block: Text | Notes | Facts | Table | Fold) -> str:
         return f'<div class="facts">{found}</div>'
     if isinstance(block, Table):
         return _table(block)
+    if isinstance(block, Download):
+        return _download(block)
     state = " open" if block.open else ""
     return f"<details{state}><summary>{_text(block.title)}</summary>{_blocks(block.blocks)}</details>"
 
@@ -125,13 +127,20 @@ def _cells(table: Table, sides: Sequence[str], row: Sequence[str | Cell]) -> str
     for side, head, cell in zip(sides, table.headings, row, strict=True):
         one = cell if isinstance(cell, Cell) else Cell(cell)
         label = f' data-head="{_text(head.removeprefix(">"))}"' if _prose(table) else ""
-        found.append(f'<td class="{f"{side} {one.tone}".strip()}"{label}>{_text(one.text)}</td>')
+        hint = f' title="{_text(one.hint)}"' if one.hint else ""
+        found.append(f'<td class="{f"{side} {one.tone}".strip()}"{label}{hint}>{_text(one.text)}</td>')
     return "".join(found)
 
 
 def _prose(table: Table) -> bool:
     texts = [cell.text if isinstance(cell, Cell) else cell for cell in (row[-1] for row in table.rows)]
     return bool(texts) and not table.headings[-1].startswith(">") and max(map(len, texts)) > PROSE
+
+
+def _download(block: Download) -> str:
+    data = base64.b64encode(block.content.encode()).decode()
+    href = f"data:{_text(block.kind)};base64,{data}"
+    return f'<p><a download="{_text(block.filename)}" href="{href}">{_text(block.title)}</a></p>'
 
 
 def _chart(chart: Chart) -> str:

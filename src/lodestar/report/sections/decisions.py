@@ -1,6 +1,6 @@
-"""One steered run as blocks: its learning rate, what it forecast, how many futures it accepted, why it decided so.
+"""One steered run: its learning rate, what it forecast, how many futures it accepted, why it decided so.
 
-Comes in: a `Steered`, and the forecaster where there is one. Goes out: blocks. What a log does not hold is not drawn.
+Comes in: a `Steered`, and the forecaster if there is one. Goes out: charts and blocks. What a log lacks is not drawn.
 """
 
 import math
@@ -25,8 +25,12 @@ def decision_blocks(steered: Steered, forecaster: Forecaster | None) -> list[Blo
         notes.append(("note", f"{steered.log.skipped} lines of the log could not be read: the job was killed.", ""))
     if notes:
         blocks.append(Notes(notes, {"warning": "warning", "note": "advice"}))
-    charts = [_rate(steered), *_forecast(steered), *_accepted(steered), *fan_charts(steered, forecaster)]
-    return [*blocks, *charts, _table(steered)]
+    return [*blocks, *decision_charts(steered), *fan_charts(steered, forecaster), _table(steered)]
+
+
+def decision_charts(steered: Steered) -> list[Chart]:
+    """The learning rate, the forecasts of the end, the futures accepted; only those the log has data for."""
+    return [_rate(steered), *_forecast(steered), *_accepted(steered)]
 
 
 def score(steered: Steered) -> ShadowScore | None:

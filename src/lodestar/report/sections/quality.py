@@ -1,132 +1,138 @@
-"""Forecaster quality as a section: how good it is on runs it never saw, beside three simple forecasters.
+"""Forecaster quality: how good it is on runs it never saw, beside three simple forecasters.
 
-Comes in: an `Evaluation`. Goes out: blocks. Computes nothing: every figure is the evaluation's.
+Comes in: an `Evaluation`. Goes out: blocks for a report's section, or the sections of a page of its own. Computes
+nothing: every figure is the evaluation's.
 """
 
-import math
-from collections.abc import Sequence
-
-import numpy as np
-
-from lodestar.evaluate.evaluation import OURS, Ablation, Evaluation, Finals, Scope
-from lodestar.report.html import Axis, Band, Block, Cell, Chart, Facts, Fold, Line, Notes, Points, Rule, Table, Text
+from lodestar.evaluate.evaluation import OURS, Evaluation
+from lodestar.report.html import Block, Download, Facts, Fold, Notes, Section, Table, Text
+from lodestar.report.sections.errors import accuracy_table, error_charts
 from lodestar.report.sections.examples import example_blocks
+from lodestar.report.sections.intervals import interval_blocks
+from lodestar.report.sections.ranks import finals_chart, rank_chart, ranking_table, selection_table
+from lodestar.report.sections.solver import solver_blocks
 from lodestar.report.sections.wording import count, number, percent, short
 
-LOWEST = 1e-7  # where an error of exactly nothing is drawn on a log scale
+MEANING = "A relative error is the squared error over the squared truth: 0.01 is off by about 10 %."
+NAMED = 100  # excluded runs that are listed
 
 
-def quality_blocks(found: Evaluation, steered: int = 0) -> list[Block]:
-    """The section's blocks; `steered` runs were left out of the test because it steered them itself."""
-    seen = list(dict.fromkeys(row.seen for row in found.accuracy))
-    blocks: list[Block] = [
-        Text(
-            f"Tested on {count(len(found.runs), 'run')} the forecaster did not learn from, as far as there are any. "
-            + (f"The {count(steered, 'run')} steered by Lodestar are no part of it. " if steered else "")
-            + "A relative error is the squared error over the squared truth: 0.01 is off by about 10 %."
-        ),
-        _facts(found, seen),
-        Notes([("note", note.replace(" (--against)", ""), "") for note in found.notes], {"note": "advice"}),
-        *_ranks(found),
-        *_errors(found),
+def quality_blocks(evaluation: Evaluation, steered: int = 0) -> list[Block]:
+    """A report's section; `steered` runs were left out of the test because it steered them itself."""
+    about = (
+        f"Tested on {count(len(evaluation.runs), 'run')} the forecaster did not learn from, as far as there are any. "
+        + (f"The {count(steered, 'run')} steered by Lodestar are no part of it. " if steered else "")
+        + MEANING
+    )
+    return [
+        Text(about),
+        _facts(evaluation),
+        *_notes(evaluation),
+        *(finals_chart(evaluation, finals) for finals in evaluation.finals),
+        rank_chart(evaluation),
+        *error_charts(evaluation).values(),
         Text("Relative error of what was still to come, beside simple forecasters; the best of each row is green."),
-        _table(found, seen, "still to come"),
-        Fold("Over the whole run (the paper's table A1)", [_table(found, seen, "whole run")]),
-        *example_blocks(found),
+        accuracy_table(evaluation, "still to come"),
+        Fold("Over the whole run (the paper's table A1)", [accuracy_table(evaluation, "whole run")]),
+        Fold("Do its prediction intervals hold?", interval_blocks(evaluation)),
+        *example_blocks(evaluation),
     ]
-    return [block for block in blocks if not (isinstance(block, Notes) and not block.lines)]
 
 
-def titles(found: Evaluation) -> dict[str, str]:
-    """The quantities in words."""
-    return {"metric": short(found.metric_name, 30), "loss": "training loss", "lr": "learning rate"}
+def quality_sections(evaluation: Evaluation) -> list[Section]:
+    """A page of its own, with everything that was measured."""
+    parts: dict[str, list[Block]] = {
+        "In short": [Text(headline(evaluation)), _facts(evaluation), *_notes(evaluation)],
+        "Relative error": _errors(evaluation),
+        "Forecast against truth": example_blocks(evaluation),
+        "Error against how much was seen": [
+            Text("Over the whole run, mean over runs; shading: one standard deviation."),
+            *error_charts(evaluation).values(),
+        ],
+        "Which run will end best?": _ranks(evaluation),
+        "Do the intervals hold?": interval_blocks(evaluation),
+        "Does the solver matter?": solver_blocks(evaluation),
+        "Data": [
+            *_excluded(evaluation),
+            Download("All figures as JSON", "evaluation.json", evaluation.to_json(), "application/json"),
+        ],
+    }
+    return [Section(title, blocks) for title, blocks in parts.items() if blocks]
 
 
-def _facts(found: Evaluation, seen: Sequence[float]) -> Facts:
-    figures = []
-    for share in seen:
-        row = next((r for r in found.ranking if (r.forecaster, r.seen) == (OURS, share)), None)
-        if row is not None:
-            figures.append((number(row.spearman, 2), f"rank correlation of final results, {percent(share)} seen"))
-    for share in seen:
-        error = found.error(OURS, share, "still to come").metric
-        if error.runs:
-            figures.append(
-                (number(error.mean, 2), f"relative error of the {short(found.metric_name, 24)}, {percent(share)} seen")
-            )
-    picked = next((row for row in found.selection if row.forecaster == OURS), None)
+def headline(evaluation: Evaluation) -> str:
+    """The gist in a sentence or two."""
+    seen = evaluation.fractions[0]
+    error = evaluation.error(OURS, seen)
+    text = (
+        f"From the first {percent(seen)} of a run it forecasts the rest with a relative error of "
+        f"{number(error.loss.mean, 2)} (loss), {number(error.metric.mean, 2)} (metric) and "
+        f"{number(error.lr.mean, 2)} (learning rate)"
+    )
+    rank = next((row.spearman for row in evaluation.ranking if (row.forecaster, row.seen) == (OURS, seen)), None)
+    if rank is not None and rank == rank:
+        text += f", and ranks runs by their final metric with a Spearman correlation of {number(rank, 2)}"
+    picked = next((row for row in evaluation.selection if row.forecaster == OURS), None)
     if picked is not None:
-        figures.append(
-            (f"{picked.rank} of {picked.runs}", f"rank of the run it picks from the first {percent(picked.seen, 2)}")
-        )
+        text += f". Shown {percent(picked.seen)} of each, it picks the run that ended {picked.rank} of {picked.runs}"
+    return text + "."
+
+
+def _facts(evaluation: Evaluation) -> Facts:
+    figures = []
+    for seen in evaluation.fractions:
+        row = next((r for r in evaluation.ranking if (r.forecaster, r.seen) == (OURS, seen)), None)
+        if row is not None:
+            figures.append((number(row.spearman, 2), f"rank correlation of final results, {percent(seen)} seen"))
+    name = short(evaluation.metric_name, 24)
+    for seen in evaluation.fractions:
+        error = evaluation.error(OURS, seen, "still to come").metric
+        if error.runs:
+            figures.append((number(error.mean, 2), f"relative error of the {name}, {percent(seen)} seen"))
+    picked = next((row for row in evaluation.selection if row.forecaster == OURS), None)
+    if picked is not None:
+        what = f"rank of the run it picks from the first {percent(picked.seen, 2)}"
+        figures.append((f"{picked.rank} of {picked.runs}", what))
     return Facts(figures)
 
 
-def _ranks(found: Evaluation) -> list[Chart]:
-    charts = [_scatter(found, one) for one in found.finals]
-    lines = []
-    for place, name in enumerate(found.forecasters):
-        rows = [row for row in found.ranking if row.forecaster == name]
-        lines.append(Line(name, [row.seen for row in rows], [row.spearman for row in rows], colour=place))
-    axis = Axis("part of the run seen", log=True, style="percent")
-    return [*charts, Chart("does it know early which run ends best?", lines, axis, Axis("rank correlation", high=1.02))]
+def _notes(evaluation: Evaluation) -> list[Block]:
+    lines = [("note", note, "") for note in evaluation.notes]
+    return [Notes(lines, {"note": "advice"})] if lines else []
 
 
-def _scatter(found: Evaluation, one: Finals) -> Chart:
-    forecast = np.array(one.forecast)
-    ends = np.concatenate([np.array(one.true), forecast[np.isfinite(forecast)]])
-    room = 0.06 * (float(ends.max() - ends.min()) or abs(float(ends.max())) or 1.0)
-    low, high = float(ends.min()) - room, float(ends.max()) + room
-    marks = Points("runs", one.true, one.forecast, list(one.runs), one.lower, one.upper, colour=0)
-    return Chart(
-        f"final {short(found.metric_name, 30)}, forecast from the first {percent(one.seen)}",
-        [marks],
-        Axis("true", low=low, high=high),
-        Axis(f"forecast, {percent(one.level)} band", low=low, high=high),
-        rules=[Rule(axis="diagonal", label="right")],
-    )
-
-
-def _errors(found: Evaluation) -> list[Chart]:
-    rows = [row for row in found.ablation if row.tolerance is None]
-    x = Axis("part of the run seen", log=True, style="percent")
+def _errors(evaluation: Evaluation) -> list[Block]:
+    raw = [accuracy_table(evaluation, "whole run", "raw"), accuracy_table(evaluation, "still to come", "raw")]
     return [
-        Chart(
-            f"error of the {title}",
-            [series for place, row in enumerate(rows) for series in _error_lines(row, channel, place)],
-            x,
-            Axis("relative error", log=True, low=_floor(rows, channel)),
-            "Over the whole run; what a simple forecaster has seen it has right.",
-        )
-        for channel, title in titles(found).items()
+        Text(
+            "Squared error over squared truth, mean ± standard deviation over runs, over the whole run (the paper's "
+            "table A1), against smoothed curves. The best of each row is green. The simple forecasters repeat what "
+            "they saw, so that part is right for nothing; the second table counts only what was still to come."
+        ),
+        accuracy_table(evaluation, "whole run"),
+        accuracy_table(evaluation, "still to come"),
+        Fold("Against curves as logged, unsmoothed", raw),
     ]
 
 
-def _error_lines(row: Ablation, channel: str, place: int) -> list[Line | Band]:
-    spreads = [getattr(error, channel) for error in row.error]
-    mean, std = np.array([s.mean for s in spreads]), np.array([s.std for s in spreads])
-    line = Line(row.forecaster, row.seen, np.maximum(mean, LOWEST), colour=place, width=2.4 if place == 0 else 1.5)
-    if place:
-        return [line]
-    low = np.maximum(np.maximum(mean - std, mean / 10), LOWEST)
-    return [Band("one standard deviation", row.seen, low, mean + std, row.forecaster, place, 0.15), line]
+def _ranks(evaluation: Evaluation) -> list[Block]:
+    return [
+        Text("Forecast and true final metric of each run, and their rank correlation."),
+        *(finals_chart(evaluation, finals) for finals in evaluation.finals),
+        rank_chart(evaluation),
+        ranking_table(evaluation),
+        Text(
+            "The selection test: shown the first epoch of every run, which one is said to end best, and how did it "
+            "really end? By the last metric as logged."
+        ),
+        selection_table(evaluation),
+    ]
 
 
-def _floor(rows: Sequence[Ablation], channel: str) -> float | None:
-    """Ours sets the scale: a forecaster that repeats what it saw falls to nothing at the end."""
-    if not rows:
-        return None
-    ours = [getattr(error, channel).mean for error in rows[0].error]
-    fine = [value for value in ours if math.isfinite(value) and value > 0]
-    return max(min(fine) / 20, LOWEST) if fine else None
-
-
-def _table(found: Evaluation, seen: Sequence[float], scope: Scope) -> Table:
-    rows = []
-    for channel, title in titles(found).items():
-        for share in seen:
-            errors = [getattr(found.error(name, share, scope), channel) for name in found.forecasters]
-            best = min((error.mean for error in errors if error.runs), default=math.nan)
-            cells = [Cell(number(error.mean, 2), "good" if error.mean == best else "") for error in errors]
-            rows.append([f"{title}, {percent(share)} seen", *cells])
-    return Table((scope, *(f">{name}" for name in found.forecasters)), rows)
+def _excluded(evaluation: Evaluation) -> list[Block]:
+    if not evaluation.aside:
+        return []
+    rows = [[short(name), why] for name, why in evaluation.aside[:NAMED]]
+    more = len(evaluation.aside) - NAMED
+    table = Table(("run", "excluded because"), rows, f"and {more} more" if more > 0 else "")
+    return [Fold(f"{count(len(evaluation.aside), 'run')} excluded", [table])]

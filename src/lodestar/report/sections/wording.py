@@ -21,3 +21,8 @@ def percent(share: float, digits: int = 3) -> str:
 def short(name: str, most: int = 60) -> str:
     """A long name, cut in the middle."""
     return name if len(name) <= most else f"{name[: most // 2]}…{name[-most // 2 + 1 :]}"
+
+
+def channels(metric_name: str) -> dict[str, str]:
+    """The three quantities of a run in words, the metric first."""
+    return {"metric": short(metric_name, 30), "loss": "training loss", "lr": "learning rate"}

@@ -4,7 +4,8 @@ Tuned over the recipe's five rates. The warm-up is 5 % of the run (the authors a
 with it. Validation and test use the averaged weights.
 """
 
-from lodestar.schedules import Schedule, trapezoid
+from lodestar.schedules.families import trapezoid
+from lodestar.schedules.schedule import Schedule
 from lodestar_bench.methods.schedule import ScheduleMethod
 from lodestar_bench.optimizers.schedule_free import schedule_free
 

@@ -8,7 +8,7 @@ import io
 from typing import TYPE_CHECKING
 
 from lodestar._extras import need
-from lodestar.report.ink import _STYLE as STYLE
+from lodestar.report.ink import STYLE
 from lodestar_bench.paper.item import Picture
 
 if TYPE_CHECKING:

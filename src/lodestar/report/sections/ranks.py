@@ -1,0 +1,64 @@
+"""Are good runs told from bad ones early? Forecast against true finals, rank correlation, the selection test.
+
+Comes in: an `Evaluation`. Goes out: charts and tables.
+"""
+
+import numpy as np
+
+from lodestar.evaluate.evaluation import Evaluation, Finals
+from lodestar.report.html import Axis, Chart, Line, Points, Rule, Table
+from lodestar.report.sections.wording import number, percent, short
+
+
+def finals_chart(evaluation: Evaluation, finals: Finals) -> Chart:
+    """Each run's final metric, forecast from a fraction, against the truth."""
+    forecast = np.array(finals.forecast)
+    ends = np.concatenate([np.array(finals.true), forecast[np.isfinite(forecast)]])
+    room = 0.06 * (float(ends.max() - ends.min()) or abs(float(ends.max())) or 1.0)
+    low, high = float(ends.min()) - room, float(ends.max()) + room
+    marks = Points("runs", finals.true, finals.forecast, list(finals.runs), finals.lower, finals.upper, colour=0)
+    return Chart(
+        f"final {short(evaluation.metric_name, 30)}, forecast from the first {percent(finals.seen)}",
+        [marks],
+        Axis("true", low=low, high=high),
+        Axis(f"forecast, {percent(finals.level)} interval", low=low, high=high),
+        rules=[Rule(axis="diagonal", label="right")],
+    )
+
+
+def rank_chart(evaluation: Evaluation) -> Chart:
+    """Spearman of forecast and true finals against the fraction seen, a line for each forecaster."""
+    lines = []
+    for place, name in enumerate(evaluation.forecasters):
+        rows = [row for row in evaluation.ranking if row.forecaster == name]
+        x, y = [row.seen for row in rows], [row.spearman for row in rows]
+        lines.append(Line(name, x, y, colour=place, width=2.4 if place == 0 else 1.5))
+    axis = Axis("part of the run seen", log=True, style="percent")
+    return Chart("does it know early which run ends best?", lines, axis, Axis("rank correlation", high=1.02))
+
+
+def ranking_table(evaluation: Evaluation) -> Table:
+    """Spearman and error of final metrics at the main fractions."""
+    rows = []
+    for seen in evaluation.fractions:
+        found = [row for row in evaluation.ranking if row.seen == seen]
+        rows.append([f"Spearman, {percent(seen)} seen", *(number(row.spearman, 3) for row in found)])
+        rows.append([f"root mean square error, {percent(seen)} seen", *(number(row.rmse, 3) for row in found)])
+    return Table(("final metric", *(f">{name}" for name in evaluation.forecasters)), rows)
+
+
+def selection_table(evaluation: Evaluation) -> Table:
+    """Whom each forecaster picked from the beginning of every run, and how that one really ended."""
+    rows = [
+        [
+            row.forecaster,
+            f"{row.rank} of {row.runs}",
+            f"{row.recipe_rank} of {row.recipes}",
+            number(row.final, 3),
+            number(row.best_final, 3),
+            short(row.picked, 50),
+        ]
+        for row in evaluation.selection
+    ]
+    heads = ("picked by", ">rank", ">rank of its schedule and rate", ">its final", ">best final", "run")
+    return Table(heads, rows)
