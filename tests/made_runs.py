@@ -20,16 +20,16 @@ def lr_curve(shape: str, points: int, peak: float = 1e-2) -> np.ndarray:
             "cosine": 0.5 * (1 + np.cos(np.pi * t)),
             "linear": 1 - t,
             "step": 0.5 ** np.floor(t * 2.999),
-            "one-cycle": np.where(
+            "onecycle": np.where(
                 t < 0.3, 0.04 + 0.96 * rise, 0.5 * (1 + np.cos(np.pi * np.clip((t - 0.3) / 0.7, 0, 1)))
             ),
             "exponential": 0.01**t,
-            "inverse square root": np.minimum(t / 0.1, np.sqrt(0.1 / np.maximum(t, 0.1))),
-            "warm-up, linear": np.minimum(t / 0.1, (1 - t) / 0.9),
-            "warm-up, cosine": np.where(t < 0.1, t / 0.1, 0.5 * (1 + np.cos(np.pi * (t - 0.1) / 0.9))),
-            "warm-up, constant": np.minimum(t / 0.1, 1),
-            "warm-up, step": np.where(t < 0.1, t / 0.1, 0.1 ** np.floor((t - 0.1) / 0.301)),
-            "hold, then decay": np.minimum(np.minimum(t / 0.05, 1), (1 - t) / 0.2),
+            "inverse-sqrt": np.minimum(t / 0.1, np.sqrt(0.1 / np.maximum(t, 0.1))),
+            "linear with warm-up": np.minimum(t / 0.1, (1 - t) / 0.9),
+            "cosine with warm-up": np.where(t < 0.1, t / 0.1, 0.5 * (1 + np.cos(np.pi * (t - 0.1) / 0.9))),
+            "constant with warm-up": np.minimum(t / 0.1, 1),
+            "step with warm-up": np.where(t < 0.1, t / 0.1, 0.1 ** np.floor((t - 0.1) / 0.301)),
+            "wsd": np.minimum(np.minimum(t / 0.05, 1), (1 - t) / 0.2),
             "other": 0.5 * (1 + np.cos(6 * np.pi * t)),
         }[shape]
     )

@@ -11,8 +11,8 @@ ROOT = Path(lodestar.__file__).parent
 BASE = {"_disk", "_errors", "_extras", "__version__"}
 LOW = {*BASE, "runs", "schedules"}
 MAY_IMPORT = {
-    "runs": {*BASE, "schedules"},
-    "schedules": {*BASE, "runs"},
+    "runs": BASE,
+    "schedules": BASE,
     "schedule_free": BASE,
     "doctor": LOW,
     "forecaster": LOW,

@@ -10,7 +10,7 @@ from lodestar.doctor import Severity, diagnose
 from lodestar.fitting.dataset import prepare
 from lodestar.runs import Direction, Facts, RunSet, RunStore, Series, Status
 
-SHAPES = ("constant", "cosine", "one-cycle", "step", "warm-up, linear")
+SHAPES = ("constant", "cosine", "onecycle", "step", "linear with warm-up")
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_one_shape_only(make_run):
     runs = [make_run(f"r{i}", shape="cosine", peak=10 ** (-3 + i / 12)) for i in range(25)]
     told = diagnose(runs)
     assert "one shape of schedule (cosine)" in checks(runs)["one shape"].sentence
-    assert {"one-cycle", "constant"} <= {idea.schedule for idea in told.suggestions}
+    assert {"onecycle", "constant"} <= {idea.schedule for idea in told.suggestions}
 
 
 def test_less_than_a_decade_of_rates(make_run):

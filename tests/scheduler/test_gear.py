@@ -13,7 +13,7 @@ from lodestar.runs import Direction, Run, Series
 from lodestar.scheduler import Outcome, Scheduler
 from lodestar.scheduler.steps import rescale as gear
 from lodestar.scheduler.steps.rescale import FIRST, find_gear
-from lodestar.schedules.families import trapezoid
+from lodestar.schedules import trapezoid
 from lodestar.testing import random_forecaster
 
 STEPS = 400

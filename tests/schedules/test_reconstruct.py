@@ -8,7 +8,7 @@ from tests.importers.shelf import Shelf, curves
 
 from lodestar.importers import Choices, import_runs
 from lodestar.runs import RunStore
-from lodestar.schedules.reconstruct import rebuild
+from lodestar.schedules import reconstruct
 
 STEPS = np.arange(1, 101)
 FULL = {"lr_scheduler_type": "cosine", "learning_rate": 1e-3, "warmup_steps": 10, "max_steps": 100}
@@ -34,7 +34,7 @@ def used_by(make):
 def test_rates_equal_those_of_transformers(name, warmup):
     transformers = pytest.importorskip("transformers")
     config = {**FULL, "lr_scheduler_type": f"SchedulerType.{name.upper()}", "warmup_steps": str(warmup)}
-    rates, how = rebuild(config, STEPS, in_epochs=False)
+    rates, how = reconstruct(config, STEPS, in_epochs=False)
     assert rates is not None
     expected = used_by(lambda optimizer: transformers.get_scheduler(name, optimizer, warmup, 100))
     np.testing.assert_allclose(rates, expected, rtol=1e-9, atol=1e-15)
@@ -43,28 +43,28 @@ def test_rates_equal_those_of_transformers(name, warmup):
 
 def test_a_ratio_of_warmup_is_rounded_up():
     config = {**FULL, "warmup_steps": 0, "warmup_ratio": 0.033}
-    assert "warm-up 4" in rebuild(config, STEPS, in_epochs=False)[1]
+    assert "warm-up 4" in reconstruct(config, STEPS, in_epochs=False)[1]
 
 
 def test_onecycle_equals_pytorchs():
     torch = pytest.importorskip("torch")
     config = {"scheduler": "OneCycleLR", "max_lr": 0.1, "total_steps": 101}
     expected = used_by(lambda optimizer: torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=101))
-    assert rebuild(config, STEPS, in_epochs=False)[0] == pytest.approx(expected, rel=1e-9)
+    assert reconstruct(config, STEPS, in_epochs=False)[0] == pytest.approx(expected, rel=1e-9)
 
 
 def test_step_equals_pytorchs():
     torch = pytest.importorskip("torch")
     config = {"scheduler": "StepLR", "lr": 1e-3, "step_size": 30, "gamma": 0.1}
     expected = used_by(lambda optimizer: torch.optim.lr_scheduler.StepLR(optimizer, 30, 0.1))
-    assert rebuild(config, STEPS, in_epochs=False)[0] == pytest.approx(expected, rel=1e-9)
+    assert reconstruct(config, STEPS, in_epochs=False)[0] == pytest.approx(expected, rel=1e-9)
 
 
 def test_cosine_with_a_floor_equals_pytorchs():
     torch = pytest.importorskip("torch")
     config = {"scheduler": "CosineAnnealingLR", "lr": 1e-3, "T_max": 100, "eta_min": 1e-5}
     expected = used_by(lambda optimizer: torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 100, 1e-5))
-    assert rebuild(config, STEPS, in_epochs=False)[0] == pytest.approx(expected, rel=1e-9)
+    assert reconstruct(config, STEPS, in_epochs=False)[0] == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_cosine_with_a_floor_equals_pytorchs():
 )
 def test_doubt_means_no_rate_and_says_why(change, why):
     config = {key: value for key, value in {**FULL, **change}.items() if value is not None}
-    rates, sentence = rebuild(config, STEPS, in_epochs=False)
+    rates, sentence = reconstruct(config, STEPS, in_epochs=False)
     assert rates is None and why in sentence
 
 

@@ -14,7 +14,7 @@ from tests.sweep.jobs import named
 
 from lodestar._errors import SweepError
 from lodestar.runs import Status
-from lodestar.schedules.families import cosine
+from lodestar.schedules import cosine
 from lodestar.sweep import Done, Failed, Job, LocalPlace, Started, Trial
 from lodestar.sweep.executors.cores import Cores
 from lodestar.sweep.executors.local_worker import file_name

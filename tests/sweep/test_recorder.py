@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lodestar.runs import Status
-from lodestar.schedules.families import cosine
+from lodestar.schedules import cosine
 from lodestar.sweep import Job, Schedule, Trial
 from lodestar.sweep.endings import TrialCut
 from lodestar.sweep.lost import Lost

@@ -51,6 +51,12 @@ def test_a_list_of_trials(space):
     assert rates(found[2])(1) == pytest.approx(1e-2 / 20)
 
 
+def test_a_trials_schedule_in_words(space):
+    found = space('[[trial]]\nschedule = "linear:1e-2:warmup=0.2"\n').trials(None, 100, seed=0)
+    same = space('[[trial]]\nshape = "linear"\npeak = 1e-2\nwarmup = 0.2\n').trials(None, 100, seed=0)
+    assert found == same and rates(found[0])(10) == pytest.approx(5e-3)
+
+
 def test_csv_with_a_column_for_each_schedule(space):
     found = space("step,up,down\n1,0,0.2\n11,0.1,\n21,,0.0\n", "s.csv", steps=None).trials(None, 0, seed=0)
     assert [t.name for t in found] == ["up", "down"]
@@ -80,6 +86,9 @@ def test_csv_with_a_row_for_each_step_of_each_schedule(space):
         ('[[trial]]\npeak = 1\nshape = "cosin"', "trial 1: shape must be"),
         ("[[trial]]\npeak = 1\nspeed = 2", "speed is not known in trial 1"),
         ("[[trial]]\nrates = [1.0, -1.0]", "trial 1: rates"),
+        ('[[trial]]\nschedule = "cosin:1e-3"', "trial 1 there is no schedule family 'cosin'"),
+        ('[[trial]]\nschedule = "cosine:1e-3"\npeak = 1', "says it all, and peak stands beside it"),
+        ('[[trial]]\npeak = 1\nshape = "cosine"\npower = 2', "trial 1 cosine: there is no parameter 'power'"),
         ('[[trial]]\nname="a"\npeak=1\n[[trial]]\nname="a"\npeak=2', "as is trial 1"),
         ("kind = ", "is no TOML"),
     ],

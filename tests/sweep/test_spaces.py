@@ -1,10 +1,13 @@
 """Spaces: the paper's grid, the quasi-random one, lists; the first n are a good choice for any n."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lodestar._errors import MissingExtra, SweepError
 from lodestar.sweep import Grid, Listed, QuasiRandom, Range, Schedule, Trial, paper_grid
 from lodestar.sweep.call import make_space
 
@@ -108,3 +111,19 @@ def test_a_digest_tells_trials_apart_but_not_by_the_last_digit():
     ]
     assert same.digest == trial.digest
     assert trial.digest not in {other.digest for other in others}
+
+
+def test_a_space_in_words():
+    trials = make_space("cosine:1e-3, linear:3e-3:warmup=0.05", 50, seed=2, seeds=2).trials(None, 0, seed=2)
+    assert [str(rates(t)) for t in trials] == ["cosine:0.001", "linear:0.003:warmup=0.05"] * 2
+    assert [t.seed for t in trials] == [2, 2, 3, 3] and len({t.name for t in trials}) == 4
+    with pytest.raises(SweepError, match="how many updates"):
+        make_space("cosine:1e-3", None, seed=0)
+    with pytest.raises(ValueError, match="no schedule family 'cosin'"):
+        make_space("cosin:1e-3", 10, seed=0)
+
+
+def test_without_scipy_a_quasi_random_space_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    with pytest.raises(MissingExtra, match=r"'scipy' is not installed.*\[cli\]"):
+        QuasiRandom().trials(3, 10, seed=0)

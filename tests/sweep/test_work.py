@@ -8,7 +8,7 @@ from tests.sweep.jobs import named
 
 from lodestar._errors import SweepError
 from lodestar.runs import Status
-from lodestar.schedules.families import cosine
+from lodestar.schedules import cosine
 from lodestar.sweep import Job, Trial
 from lodestar.sweep.endings import TrialFailed
 from lodestar.sweep.executors.work import carry_out, check

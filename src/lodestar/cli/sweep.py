@@ -36,8 +36,8 @@ def sweep_command(
     space: Annotated[
         str,
         typer.Option(
-            metavar="sobol|averaged|paper|FILE",
-            help="Which schedules: quasi-random, quasi-random for averaged weights, the paper's grid, a file.",
+            metavar="sobol|averaged|paper|FILE|WORDS",
+            help="Which schedules: quasi-random, the same for averaged weights, the paper's grid, a file, or in words.",
         ),
     ] = "sobol",
     runs: Annotated[
@@ -95,6 +95,7 @@ def sweep_command(
       lodestar sweep my_module:train --steps 2000 --out runs
       lodestar sweep my_module:train --steps 2000 --out runs --space paper --peak 1e-4 1e-2
       lodestar sweep train.py:main --out runs --space space.toml --dry-run
+      lodestar sweep train.py:main --steps 2000 --out runs --space "cosine:1e-3, linear:3e-3:warmup=0.05"
       lodestar sweep --command "python train.py --rates {schedule_csv} --log {report}" --steps 500 --out runs
       lodestar sweep my_module:train --steps 2000 --out s3://bucket/runs --on ray://head:10001 --gpus 1
     """

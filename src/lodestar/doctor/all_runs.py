@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from lodestar.doctor.findings import Digest, Finding, Severity
 from lodestar.runs.run import Status
-from lodestar.schedules.recognise import Shape
+from lodestar.schedules import OTHER
 
 FEWEST_RUNS = 4  # of a fit
 ENOUGH_RUNS = 20
@@ -70,7 +70,7 @@ def lengths(runs: Sequence[Digest]) -> Iterator[Finding]:
 def one_shape(runs: Sequence[Digest]) -> Iterator[Finding]:
     """More than one shape of schedule."""
     shapes = collections.Counter(str(run.shape) for run in runs if run.usable)
-    if sum(shapes.values()) > 1 and len(shapes) == 1 and Shape.OTHER not in shapes:
+    if sum(shapes.values()) > 1 and len(shapes) == 1 and str(OTHER) not in shapes:
         what = f"All usable runs follow one shape of schedule ({next(iter(shapes))})."
         cure = "a forecaster learns what the lr does only where it varies: add other shapes (see below)"
         yield _finding(Severity.WARNING, "one shape", what, cure)

@@ -10,7 +10,7 @@ import hashlib
 
 from lodestar.doctor.diverged import LEAST_POINTS, Ending, ending, why_unusable
 from lodestar.runs.run import Direction, Run, Status
-from lodestar.schedules.recognise import Shape, shape_of
+from lodestar.schedules import Shape, recognise
 
 FEWEST_POINTS = LEAST_POINTS
 """A run with fewer losses than this cannot be used."""
@@ -69,7 +69,7 @@ class Digest:
             metric_name=run.metric_name,
             task=run.facts.task,
             seed=run.facts.seed,
-            shape=shape_of(run.lr, run.total_steps),
+            shape=recognise(run.lr.steps, run.lr.values, run.total_steps),
             peak_lr=run.peak_lr,
             final_metric=run.final_metric,
             total_steps=run.total_steps,

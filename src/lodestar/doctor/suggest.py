@@ -13,13 +13,14 @@ from collections.abc import Iterator, Sequence
 from lodestar.doctor.all_runs import ENOUGH_RUNS
 from lodestar.doctor.findings import Digest
 from lodestar.runs.run import Direction, Status
-from lodestar.schedules.recognise import Shape
+from lodestar.schedules import OTHER, UNKNOWN, Shape
 
 MOST = 6
 NOTABLE_GAP = 0.75  # decades
 START_LR = 1e-3
 """The rate to begin with when no run tells a better one: a common default of Adam."""
-WORTH_TRYING = (Shape.ONE_CYCLE, Shape.WARM_UP_LINEAR, Shape.COSINE, Shape.STEP, Shape.CONSTANT)
+LINEAR = Shape("linear", warmup=True)
+WORTH_TRYING = (Shape("onecycle"), LINEAR, Shape("cosine"), Shape("step"), Shape("constant"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,11 +71,11 @@ def _edges(usable: Sequence[Digest], best: Digest | None, ceiling: float) -> Ite
 def _shapes(usable: Sequence[Digest], peak: float) -> Iterator[Suggestion]:
     """Shapes nobody has tried, at the best rate known. Runs that are all different need no more."""
     tried = {run.shape for run in usable}
-    if sum(run.shape is Shape.OTHER for run in usable) > ENOUGH_RUNS:
+    if sum(run.shape == OTHER for run in usable) > ENOUGH_RUNS:
         return
     reason = "shape not tried yet; the best rate known" if usable else "a rate to begin with"
     for shape in WORTH_TRYING:
-        if shape not in tried and not (shape is Shape.WARM_UP_LINEAR and Shape.LINEAR in tried):
+        if shape not in tried and not (shape == LINEAR and Shape("linear") in tried):
             yield Suggestion(_name(shape), _round(peak), 0, reason)
 
 
@@ -92,7 +93,7 @@ def _seeds(runs: Sequence[Digest], best: Digest | None) -> Iterator[Suggestion]:
     """Repeat the best run: how much of its lead is luck?"""
     if best is None:
         return
-    twins = [r for r in runs if r.shape is best.shape and math.isclose(r.peak_lr, best.peak_lr, rel_tol=0.05)]
+    twins = [r for r in runs if r.shape == best.shape and math.isclose(r.peak_lr, best.peak_lr, rel_tol=0.05)]
     if len(twins) < 2:
         seed = max((run.seed for run in runs if run.seed is not None), default=0) + 1
         yield Suggestion(_name(best.shape), _round(best.peak_lr), seed, f"repeats the best run ({best.name[:40]})")
@@ -128,10 +129,10 @@ def _safe_start(runs: Sequence[Digest]) -> float:
 
 
 def _name(shape: Shape) -> str:
-    if shape in (Shape.WARM_UP_LINEAR, Shape.WARM_UP_COSINE):
-        return str(shape).replace("warm-up,", "warm-up 5 %,") + " to 0"
-    plain = {Shape.STEP: "step (halved each third)", Shape.UNKNOWN: str(Shape.ONE_CYCLE)}
-    return plain.get(shape, str(Shape.COSINE if shape is Shape.OTHER else shape))
+    if shape.warmup and shape.family in ("linear", "cosine"):
+        return f"{shape.family} to 0, warm-up 5 %"
+    plain = {Shape("step"): "step (halved each third)", UNKNOWN: "onecycle", OTHER: "cosine"}
+    return plain.get(shape, str(shape))
 
 
 def _seed(best: Digest) -> int:

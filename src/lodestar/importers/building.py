@@ -16,7 +16,7 @@ from lodestar.importers.tables.gather import Gathered
 from lodestar.importers.tracker import Logged
 from lodestar.runs import Run, Series
 from lodestar.runs.run import Scalar
-from lodestar.schedules.reconstruct import rebuild
+from lodestar.schedules import reconstruct
 
 TRACKER, KEY, STAMP, REBUILT = "tracker", "tracker_key", "tracker_stamp", "lr_rebuilt"
 """Names among a run's extra facts that tell where it came from."""
@@ -57,7 +57,7 @@ def without_loss(plan: Plan) -> str:
 def _with_lr(run: Run, plan: Plan, placed: Placed) -> Run:
     """The run with its learning rate rebuilt and marked so, or with a note on why it could not be."""
     in_epochs = "epoch" in placed.step
-    rates, sentence = rebuild(plan.run.config, run.loss.steps, in_epochs=in_epochs)
+    rates, sentence = reconstruct(plan.run.config, run.loss.steps, in_epochs=in_epochs)
     notes = tuple(note for note in run.notes if note != "no learning rate was logged")
     if rates is None:
         return run.replace(notes=(*notes, f"no learning rate was logged, and it was not rebuilt: {sentence}"))

@@ -8,6 +8,10 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 
+from lodestar.schedules.config import EPOCH_TOTALS as EPOCH_TOTALS
+from lodestar.schedules.config import STEP_TOTALS
+from lodestar.schedules.config import plain as plain
+
 SPLITS = {"train", "training", "trn", "val", "valid", "validation", "eval", "evaluation", "dev", "holdout", "test"}
 HELD_OUT = {"val", "valid", "validation", "eval", "evaluation", "dev", "holdout", "heldout"}
 LOSS = {"loss", "nll", "ce", "crossentropy", "xent", "objective", "cost"}
@@ -60,16 +64,7 @@ EXACT: Mapping[str, Sequence[str]] = {
         "job",
         "name",
     ],
-    "total": [
-        "total_steps",
-        "max_steps",
-        "planned_steps",
-        "num_training_steps",
-        "num_steps",
-        "n_steps",
-        "total_iters",
-        "max_iters",
-    ],
+    "total": STEP_TOTALS,
     "schedule": [
         "schedule",
         "lr_schedule",
@@ -85,16 +80,10 @@ EXACT: Mapping[str, Sequence[str]] = {
     "task": ["task", "task_name", "dataset", "problem", "benchmark"],
     "status": ["status", "state", "outcome", "diverged"],
 }
-EPOCH_TOTALS = ["epochs", "max_epoch", "max_epochs", "num_epochs", "total_epochs", "num_train_epochs", "n_epochs"]
 FACT_ONLY = {"peak_lr": ["lr", "learning_rate"]}
 OUR_METRIC, OUR_DIRECTION = "lodestar_metric", "lodestar_direction"
 """Settings that our own writers leave with a run, so that an import need not guess."""
 _CAMEL = re.compile(r"([a-z0-9])([A-Z])")
-
-
-def plain(name: str) -> str:
-    """A name in small letters, other signs as underscores: 'runId' and 'run-id' read 'run_id'."""
-    return re.sub(r"[^a-z0-9_]+", "_", _CAMEL.sub(r"\1_\2", name.strip()).lower())
 
 
 def tokens(name: str) -> set[str]:

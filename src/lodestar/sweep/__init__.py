@@ -1,7 +1,6 @@
 """Sweeps: many runs of your own training function, here or on a cluster, into a run store; a kill loses nothing."""
 
-from lodestar.schedules.families import PAPER_SHAPES, SHAPES
-from lodestar.schedules.schedule import Schedule
+from lodestar.schedules import PAPER_SHAPES, SHAPES, Schedule
 from lodestar.sweep.call import run_sweep
 from lodestar.sweep.executors.local import LocalPlace
 from lodestar.sweep.executors.place import AbstractPlace, Done, Event, Failed, Job, Reported, Started

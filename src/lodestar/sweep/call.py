@@ -23,6 +23,7 @@ from lodestar.sweep.spaces import (
     QuasiRandom,
     Range,
     for_averaged_weights,
+    in_words,
     paper_grid,
 )
 from lodestar.sweep.sweep import OnEvent, OnStart, SweepResult, run_trials
@@ -58,9 +59,9 @@ def run_sweep(
     """Sweep `function` (the function, "module:name" or "file.py:name") or a shell `command`; runs go into `out`.
 
     `space` is "sobol" (quasi-random), "averaged" (the same for jobs with averaged weights), "paper" (the grid), a TOML
-    or CSV file, or trials of your own; `runs` how many of it (default 100, or all a file holds); `peak` the lowest and
-    highest peak rate. `place` is None (this machine), "ray", a "ray://" address, or a place. Called again after a kill,
-    only what is missing is made.
+    or CSV file, schedules in words ("cosine:1e-3, linear:3e-3:warmup=0.05"), or trials of your own; `runs` how many of
+    it (default 100, or all a file holds); `peak` the lowest and highest peak rate. `place` is None (this machine),
+    "ray", a "ray://" address, or a place. Called again after a kill, only what is missing is made.
     """
     job = make_job(
         function, command, metric_name=metric_name, direction=direction, task=task, cut_diverged=cut_diverged
@@ -112,7 +113,11 @@ def make_space(
     if str(space) == "paper":
         return paper_grid(peak or DEFAULT_PEAK, *([] if seeds is None else [seeds]))
     if peak is not None:
-        raise SweepError("--peak goes with sobol, averaged and paper; a file says its own. Fix: leave one out")
+        raise SweepError("--peak goes with sobol, averaged and paper; others say their own. Fix: leave one out")
+    if ":" in str(space) and Path(space).suffix.lower() not in (".toml", ".csv"):
+        if total_steps is None:
+            raise SweepError(f"how many updates has a run of {space}? Fix: --steps N (total_steps=N)")
+        return in_words(str(space), total_steps, seed=seed, seeds=seeds or 1)
     return read_space(Path(space), total_steps, seed=seed, seeds=seeds)
 
 

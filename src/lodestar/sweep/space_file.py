@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from lodestar._errors import SweepError
-from lodestar.schedules.families import SHAPES, trapezoid
-from lodestar.schedules.schedule import Schedule
-from lodestar.sweep.spaces import PAPER_RATES, AbstractSpace, Grid, Listed, QuasiRandom, Range
+from lodestar.schedules import FAMILIES, Schedule, find, parse, trapezoid
+from lodestar.schedules.family import PARAMETERS
+from lodestar.sweep.spaces import PAPER_RATES, AbstractSpace, Grid, Listed, QuasiRandom, Range, name_of
 from lodestar.sweep.trial import Trial
 
 KEYS = {
@@ -25,8 +25,7 @@ KEYS = {
     "grid": {"kind", "shapes", "rates", "peak", "seeds"},
     "list": {"kind", "trial", "seeds"},
 }
-TRIAL_KEYS = {"name", "shape", "peak", "rates", "seed", "warmup", "plateau", "power", "floor", "settings"}
-FAMILY = ("warmup", "plateau", "power", "floor")
+TRIAL_KEYS = {"name", "schedule", "shape", "peak", "rates", "seed", "settings", *PARAMETERS}
 
 
 def read_space(path: Path, total_steps: int | None, *, seed: int, seeds: int | None = None) -> AbstractSpace:
@@ -110,7 +109,7 @@ class _Toml:
             isinstance(v, str | int | float | bool) for v in settings.values()
         ):
             raise self._error(f"{where}: settings", f"must be a table of plain values, got {settings!r}")
-        name = str(entry.get("name", f"{number:04d}-{schedule.name}-{schedule.peak:.4g}-seed{seed}"))
+        name = str(entry.get("name", name_of(number, schedule, seed)))
         return Trial(name, seed, len(schedule), schedule, settings)
 
     def _schedule(self, where: str, entry: Mapping[str, Any]) -> Schedule:
@@ -122,15 +121,22 @@ class _Toml:
         total = self._total
         if total is None:
             raise SweepError(f"how many updates has a run? {self._path} does not tell. Fix: --steps N (total_steps=N)")
-        peak, shape = entry.get("peak"), entry.get("shape", "trapezoid")
+        if "schedule" in entry:
+            return self._words(where, entry, total)
+        peak, shape = entry.get("peak"), entry.get("shape", trapezoid.name)
         if not _is_number(peak) or not 0 < float(peak) < math.inf:  # pyright: ignore[reportArgumentType]
             raise self._error(f"{where}: peak", f"must be a number above 0, got {peak!r}")
-        if shape == "trapezoid":
-            given = {key: float(entry[key]) for key in FAMILY if key in entry}
-            return self._built(where, trapezoid, float(peak), total, **given)  # pyright: ignore[reportArgumentType]
-        if shape not in SHAPES:
-            raise self._error(f"{where}: shape", f"must be one of trapezoid, {', '.join(SHAPES)}, got {shape!r}")
-        return SHAPES[shape](float(peak), total)  # pyright: ignore[reportArgumentType]
+        family = find(str(shape))
+        if family is None:
+            raise self._error(f"{where}: shape", f"must be one of {', '.join(FAMILIES)}, got {shape!r}")
+        given = {key: entry[key] for key in PARAMETERS if key in entry}
+        return self._built(where, family, float(peak), total, **given)  # pyright: ignore[reportArgumentType]
+
+    def _words(self, where: str, entry: Mapping[str, Any], total: int) -> Schedule:
+        beside = sorted({"shape", "peak", *PARAMETERS} & set(entry))
+        if beside:
+            raise self._error(f"{where}: schedule", f"says it all, and {beside[0]} stands beside it")
+        return self._built(where, parse, str(entry["schedule"]), total)
 
     def _whole(self, key: str, value: Any, *, least: int) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < least:

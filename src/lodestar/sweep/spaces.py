@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from lodestar._extras import need
 from lodestar.runs import Scalar
-from lodestar.schedules.families import PAPER_SHAPES, SHAPES, trapezoid
+from lodestar.schedules import FAMILIES, PAPER_SHAPES, Schedule, parse, trapezoid
 from lodestar.sweep.trial import Trial
 
 DEFAULT_PEAK = (1e-4, 1e-1)
@@ -68,9 +69,9 @@ class Grid(AbstractSpace):
     seeds: int = PAPER_SEEDS
 
     def __post_init__(self):
-        unknown = [shape for shape in self.shapes if shape not in SHAPES]
+        unknown = [shape for shape in self.shapes if shape not in FAMILIES]
         if unknown:
-            raise ValueError(f"there is no shape {unknown[0]!r}. Fix: choose among {', '.join(SHAPES)}")
+            raise ValueError(f"there is no shape {unknown[0]!r}. Fix: choose among {', '.join(FAMILIES)}")
         if not self.shapes or not self.rates or self.seeds < 1:
             raise ValueError("a grid needs at least one shape, one rate and one seed")
         if min(self.rates) <= 0 or not all(map(math.isfinite, self.rates)):
@@ -84,7 +85,7 @@ class Grid(AbstractSpace):
         for number in range(wanted):
             (shape, rate), chosen = each[number % len(each)], seed + number // len(each)
             name = f"{shape}-{rate:.4g}-seed{chosen}"
-            found.append(Trial(name, chosen, total_steps, SHAPES[shape](rate, total_steps)))
+            found.append(Trial(name, chosen, total_steps, FAMILIES[shape](rate, total_steps)))
         return found
 
     def identity(self) -> Mapping[str, Any]:
@@ -120,12 +121,11 @@ class QuasiRandom(AbstractSpace):
 
     def trials(self, runs: int | None, total_steps: int, *, seed: int) -> list[Trial]:
         """100 unless said otherwise."""
-        from scipy.stats import qmc
-
         wanted = 100 if runs is None else runs
         names = [field.name for field in dataclasses.fields(self)]
         random = np.random.default_rng(seed)
-        sequence = qmc.Sobol(len(names), scramble=True, seed=random)  # pyright: ignore  (SciPy 1.15 renamed it)
+        qmc = need("scipy.stats", "cli").qmc
+        sequence = qmc.Sobol(len(names), scramble=True, seed=random)  # SciPy 1.15 calls it rng, and takes both
         points = sequence.random_base2(max(math.ceil(math.log2(max(wanted, 1))), 0))[:wanted]
         return [
             self._trial(
@@ -174,6 +174,18 @@ class Listed(AbstractSpace):
     def identity(self) -> Mapping[str, Scalar]:
         """A list may grow: each trial is known by its own digest."""
         return {"kind": "list"}
+
+
+def in_words(words: str, total_steps: int, *, seed: int, seeds: int = 1) -> Listed:
+    """A list of schedules in words, with commas between: "cosine:1e-3, linear:3e-3:warmup=0.05"."""
+    drawn = [parse(part.strip(), total_steps) for part in words.split(",")]
+    named = [(name_of(number, schedule, seed), schedule) for number, schedule in enumerate(drawn, start=1)]
+    return Listed([Trial(name, seed, total_steps, schedule) for name, schedule in named], seeds)
+
+
+def name_of(number: int, schedule: Schedule, seed: int) -> str:
+    """What the `number`-th trial of a list is called, unless it says so itself."""
+    return f"{number:04d}-{schedule.name}-{schedule.peak:.4g}-seed{seed}"
 
 
 def _rising(peak: tuple[float, float]) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from lodestar.runs import Scalar
-from lodestar.schedules.schedule import Schedule
+from lodestar.schedules import Schedule
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lodestar._errors import BenchError
-from lodestar.schedules.families import PAPER_SHAPES
+from lodestar.schedules import PAPER_SHAPES
 from lodestar_bench import methods, tasks
 from lodestar_bench.entrant import Entrant
 from lodestar_bench.home import Facts, Home

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from lodestar.schedules.families import PAPER_SHAPES
+from lodestar.schedules import PAPER_SHAPES
 from lodestar_bench.choice import Choice, choose
 from lodestar_bench.entrant import Entrant, Piece
 from lodestar_bench.results import FINAL, LEARN, SWEEP, TUNE, Record, Results

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from lodestar.schedules.families import constant
+from lodestar.schedules import constant
 from lodestar_bench.method import AbstractController, AbstractMethod
 from lodestar_bench.methods import method
 from lodestar_bench.methods.schedule import Scheduled

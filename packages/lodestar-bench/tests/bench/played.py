@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 
 from lodestar.runs import Direction, Status
-from lodestar.schedules.families import PAPER_SHAPES
+from lodestar.schedules import PAPER_SHAPES
 from lodestar_bench.entrant import Entrant, Piece
 from lodestar_bench.plan import Plan
 from lodestar_bench.results import LEARN, Record, Results

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from lodestar._errors import BenchError, FitError
 from lodestar.cli import app
 from lodestar.scheduler import read_log
-from lodestar.schedules.families import constant
+from lodestar.schedules import constant
 from lodestar.testing.forecasters import random_forecaster
 from lodestar_bench.arena import judge as judging
 from lodestar_bench.arena.contestant import Baseline, Sweep, Variant

@@ -8,7 +8,7 @@ from lodestar_bench.methods import method, names
 OWN = """
 from lodestar_bench.method import AbstractMethod
 from lodestar_bench.methods.schedule import ScheduleMethod
-from lodestar.schedules.families import cosine
+from lodestar.schedules import cosine
 
 mine = ScheduleMethod("mine", "my own", "modern", cosine, values=(1.0, 2.0))
 number = 3

@@ -15,7 +15,7 @@ from lodestar.fitting.dataset import DEFAULT_SMOOTHING
 from lodestar.forecaster.preprocessing.smooth import smooth
 from lodestar.report.html.thin import corners, thin
 from lodestar.runs.run import Direction, Run, Series, Status
-from lodestar.schedules.recognise import shape_of
+from lodestar.schedules import recognise
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 POINTS = 240  # of a loss or metric that is drawn
@@ -58,7 +58,7 @@ def glimpse(run: Run) -> Glimpse:
         task=run.facts.task or "",
         metric_name=run.metric_name,
         direction=run.direction,
-        schedule=run.facts.schedule or str(shape_of(run.lr, run.total_steps)),
+        schedule=run.facts.schedule or str(recognise(run.lr.steps, run.lr.values, run.total_steps)),
         peak_lr=_peak(run),
         seed=run.facts.seed,
         status=run.status,

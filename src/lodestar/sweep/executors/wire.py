@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar.runs import Direction, Facts, Run, Series, Status
-from lodestar.schedules.schedule import Schedule
+from lodestar.schedules import Schedule
 from lodestar.sweep.trial import Trial
 
 CURVES = ("loss", "metric", "lr")

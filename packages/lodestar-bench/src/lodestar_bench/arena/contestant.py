@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from lodestar.scheduler.settings import Settings, settings_of
-from lodestar.schedules.families import PAPER_SHAPES
+from lodestar.schedules import PAPER_SHAPES
 from lodestar.sweep import Trial
 from lodestar.sweep.spaces import Grid
 from lodestar_bench.method import Optimizer

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lodestar.scheduler.settings import PRESETS
-from lodestar.schedules.families import PAPER_SHAPES
+from lodestar.schedules import PAPER_SHAPES
 from lodestar_bench.arena.contestant import Sweep, Variant, shown, with_changes
 
 SAMPLES, NOISES = (10, 30, 60), (0.15, 0.30)

@@ -1,6 +1,6 @@
 """A constant rate. Tuned over the recipe's five rates."""
 
-from lodestar.schedules.families import constant
+from lodestar.schedules import constant
 from lodestar_bench.methods.schedule import ScheduleMethod
 
 METHOD = ScheduleMethod("constant", "constant rate", "paper", constant)

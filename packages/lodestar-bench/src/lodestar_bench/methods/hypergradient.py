@@ -7,7 +7,7 @@ constant schedule at the middle rate.) What is logged is the rate in effect.
 
 from pathlib import Path
 
-from lodestar.schedules.families import constant
+from lodestar.schedules import constant
 from lodestar_bench.method import AbstractController, AbstractMethod, Optimizer
 from lodestar_bench.methods.schedule import Scheduled
 from lodestar_bench.optimizers.hypergradient import hypergradient

@@ -4,7 +4,7 @@ The value is the base rate that Mechanic's scale multiplies: 1 is the default; i
 grow, and more is better. What is logged is the rate in effect: scale x base rate x cosine.
 """
 
-from lodestar.schedules.families import cosine
+from lodestar.schedules import cosine
 from lodestar_bench.methods.schedule import ScheduleMethod
 from lodestar_bench.optimizers.mechanic import mechanic
 

@@ -4,7 +4,7 @@ The value is the multiplier on Prodigy's estimate: 1 is the authors' default, an
 What is logged is the rate in effect: estimate x multiplier x cosine.
 """
 
-from lodestar.schedules.families import cosine
+from lodestar.schedules import cosine
 from lodestar_bench.methods.schedule import ScheduleMethod
 from lodestar_bench.optimizers.prodigy import prodigy
 

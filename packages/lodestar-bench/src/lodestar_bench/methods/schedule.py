@@ -12,8 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.schedules.families import Shape
-from lodestar.schedules.schedule import Schedule
+from lodestar.schedules import Draw, Schedule
 from lodestar_bench.method import AbstractController, AbstractMethod, Optimizer
 from lodestar_bench.optimizers.plain import plain
 from lodestar_bench.problem import AbstractProblem, Recipe
@@ -37,7 +36,7 @@ class ScheduleMethod(AbstractMethod):
     name: str
     title: str
     group: Literal["paper", "modern", "ours"]
-    shape: Shape
+    shape: Draw
     form: Callable[[Recipe], Optimizer] = plain
     values: tuple[float, ...] | None = None
 

@@ -4,8 +4,7 @@ Tuned over the recipe's five rates. The warm-up is 5 % of the run (the authors a
 with it. Validation and test use the averaged weights.
 """
 
-from lodestar.schedules.families import trapezoid
-from lodestar.schedules.schedule import Schedule
+from lodestar.schedules import Schedule, trapezoid
 from lodestar_bench.methods.schedule import ScheduleMethod
 from lodestar_bench.optimizers.schedule_free import schedule_free
 

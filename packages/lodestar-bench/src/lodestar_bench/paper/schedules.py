@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar.runs import Run, RunSet
-from lodestar.schedules.families import SHAPES
+from lodestar.schedules import SHAPES
 from lodestar_bench.paper import draw_schedules
 from lodestar_bench.paper.context import OURS, Context
 from lodestar_bench.paper.item import AbstractItem, Findings, Made, Picture

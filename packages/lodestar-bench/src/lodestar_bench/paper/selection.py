@@ -13,7 +13,7 @@ from lodestar.evaluate.evaluation import Selection
 from lodestar.evaluate.ranking import finals, ranking, selection
 from lodestar.evaluate.trial import PAPER_EPOCHS, Which, make_trial
 from lodestar.runs import RunSet
-from lodestar.schedules.families import PAPER_SHAPES
+from lodestar.schedules import PAPER_SHAPES
 from lodestar_bench.paper import draw_selection
 from lodestar_bench.paper.context import Context
 from lodestar_bench.paper.item import AbstractItem, Findings, Made, Picture

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from lodestar._errors import BenchError
 from lodestar.runs import Scalar
-from lodestar.schedules.families import SHAPES
+from lodestar.schedules import SHAPES
 from lodestar.sweep import Trial
 from lodestar.sweep.executors.place import Done, Failed, Job
 from lodestar_bench.curvature import stability

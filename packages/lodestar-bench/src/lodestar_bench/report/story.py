@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.schedules.families import SHAPES
+from lodestar.schedules import SHAPES
 from lodestar_bench import published
 from lodestar_bench.diary import Entry, entries
 from lodestar_bench.home import Facts, Home

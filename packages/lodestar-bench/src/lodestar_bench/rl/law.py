@@ -9,7 +9,7 @@ import abc
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.schedules.families import cosine
+from lodestar.schedules import cosine
 
 
 class AbstractLaw(abc.ABC):
