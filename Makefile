@@ -39,6 +39,7 @@ bench: $(READY)  ## the figures in the README: speed, accuracy, store
 
 docs: $(READY)   ## write docs/cli.md and the README's examples anew
 	$(BIN)/python -m lodestar.cli.reference docs/cli.md
+	$(BIN)/python -m lodestar.cli.reference docs/bench_cli.md bench
 	$(BIN)/python docs/embed_examples.py
 
 clean:           ## remove the virtual environment and caches

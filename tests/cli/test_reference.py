@@ -1,14 +1,16 @@
-"""Every command has help with an example, every option says what it does, and docs/cli.md is fresh."""
+"""Every command has help with an example, every option says what it does, and the page in docs is fresh."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from lodestar.cli import app
+from lodestar.cli import COMMANDS
 from lodestar.cli.reference import commands, reference
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
-FOUND = {name: (command, text) for name, command, text in commands(app)}
+FOUND = {name: (command, text) for name, command, text in commands()}
 LEAVES = [name for name, (command, _) in FOUND.items() if not hasattr(command, "commands")]
 
 
@@ -49,4 +51,22 @@ def test_the_page_in_docs_is_fresh(name):
 
 def test_the_page_has_no_command_that_is_gone():
     headings = {line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("## ")}
-    assert headings == {line for line in reference(app).splitlines() if line.startswith("## ")}
+    assert headings == {line for line in reference().splitlines() if line.startswith("## ")}
+
+
+def test_the_page_holds_the_products_own_commands_whatever_else_is_installed():
+    first = {name.split()[1] for name in FOUND if " " in name}
+    assert len(first) == len(COMMANDS)
+    assert "bench" not in first
+
+
+def test_a_command_that_is_not_there_is_an_error_with_a_cure():
+    with pytest.raises(ValueError, match=r"got 'nothing'. Fix"):
+        reference("nothing")
+
+
+def test_it_is_written_from_the_shell(tmp_path):
+    words = [sys.executable, "-m", "lodestar.cli.reference", str(tmp_path / "new" / "cli.md")]
+    subprocess.run(words, check=True)
+    assert (tmp_path / "new" / "cli.md").read_text("utf-8") == reference()
+    assert subprocess.run(words[:3], capture_output=True).returncode == 1

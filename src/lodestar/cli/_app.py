@@ -43,8 +43,8 @@ class DefaultGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-def build(modules: Iterable[str]) -> typer.Typer:
-    """The app with every command registered, in order."""
+def build(modules: Iterable[str], *, others: bool = True) -> typer.Typer:
+    """The app with every command registered, in order; `others`: those of other packages as well."""
     order: list[str] = []
 
     class InOrder(SentenceGroup):
@@ -56,13 +56,12 @@ def build(modules: Iterable[str]) -> typer.Typer:
     app = typer.Typer(
         cls=InOrder,
         no_args_is_help=True,
-        add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings=SETTINGS,
     )
     app.callback()(_start)
-    for register in (*_own(modules), *_joined()):
+    for register in (*_own(modules), *(_joined() if others else ())):
         register(app)
         entries = [*app.registered_commands, *app.registered_groups]
         order += [str(entry.name) for entry in entries if entry.name not in order]

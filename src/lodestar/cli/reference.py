@@ -1,6 +1,9 @@
-"""Writes docs/cli.md from the commands' own help: `python -m lodestar.cli.reference docs/cli.md`.
+"""Writes the reference of the commands from their own help, the same on every terminal.
 
-Comes in: the app. Goes out: Markdown, the same on every terminal. A test compares it with the file in docs.
+    python -m lodestar.cli.reference docs/cli.md              the product alone, whatever else is installed
+    python -m lodestar.cli.reference docs/bench_cli.md bench  a command of another package, and those below it
+
+Comes in: the app. Goes out: Markdown. A test compares it with the page in docs.
 """
 
 import sys
@@ -13,16 +16,24 @@ import typer
 WIDTH = 100
 
 
-def commands(app: typer.Typer) -> Iterator[tuple[str, Any, str]]:
-    """Each command with its full name and its help as shown, the app itself first."""
-    return _walk(typer.main.get_command(app), "lodestar", None)
+def commands(only: str | None = None) -> Iterator[tuple[str, Any, str]]:
+    """Each command with its full name and its help as shown: the product's own, or `only` one and those below it."""
+    from lodestar.cli import COMMANDS, app
+    from lodestar.cli._app import build
+
+    shown = build(COMMANDS, others=False) if only is None else app
+    for name, command, text in _walk(typer.main.get_command(shown), "lodestar", None):
+        if only is None or name.split()[1:2] == [only]:
+            yield name, command, text
 
 
-def reference(app: typer.Typer) -> str:
+def reference(only: str | None = None) -> str:
     """The whole page."""
-    parts = ["# The command line\n", "Written by `make docs` from the commands' own `--help`.\n"]
-    for name, _, text in commands(app):
-        parts.append(f"## `{name}`\n\n```text\n{text}\n```\n")
+    title = "The command line" if only is None else f"The command line: lodestar {only}"
+    parts = [f"# {title}\n", "Written by `make docs` from the commands' own `--help`.\n"]
+    parts += [f"## `{name}`\n\n```text\n{text}\n```\n" for name, _, text in commands(only)]
+    if len(parts) == 2:
+        raise ValueError(f"only must name a command of lodestar, got {only!r}. Fix: install the package that brings it")
     return "\n".join(parts)
 
 
@@ -39,13 +50,11 @@ def _walk(command: Any, name: str, parent: Any) -> Iterator[tuple[str, Any, str]
 
 def main() -> None:
     """Write the page to the path given."""
-    from lodestar.cli import app
-
-    if len(sys.argv) != 2:
-        sys.exit("usage: python -m lodestar.cli.reference docs/cli.md")
+    if len(sys.argv) not in (2, 3):
+        sys.exit("usage: python -m lodestar.cli.reference PAGE.md [COMMAND]")
     path = Path(sys.argv[1])
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(reference(app), encoding="utf-8")
+    path.write_text(reference(*sys.argv[2:]), encoding="utf-8")
 
 
 if __name__ == "__main__":
