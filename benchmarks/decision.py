@@ -71,7 +71,7 @@ def run(repeats: int = 40) -> dict[str, float]:
 
 def _forecaster(points: int) -> Forecaster:
     """As `lodestar fit` leaves one: 32-bit weights, the default architecture."""
-    return random_forecaster(seed=1, points=points, shape=Architecture(), library=20, dtype=np.float32)
+    return random_forecaster(seed=1, points=points, shape=Architecture(), references=20, dtype=np.float32)
 
 
 def _decision(forecaster: Forecaster, settings: Settings, repeats: int) -> dict[str, float]:

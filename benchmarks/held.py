@@ -1,9 +1,9 @@
-"""Do the bands of steered runs hold what they promise? Measured anew from the runs and decisions of a bench.
+"""Do the intervals of steered runs hold what they promise? Measured anew from the runs and decisions of a bench.
 
 Comes in: homes of a bench (`bench-out/fmnist-cnn-cpu`). Goes out, for every method of ours with decisions kept: how
-many final runs ended, as logged, within the 80 % band of the first forecast made after a quarter of them. Bands are
-measured again by the code as it is now, on the runs the forecaster held out: a table that was made before a change to
-them need not be made again, since no decision looks at a band.
+many final runs ended, as logged, within the 80 % interval of the first forecast made after a quarter of them. Intervals
+are measured again by the code as it is now, on the runs the forecaster held out: a table that was made before a change
+to them need not be made again, since no decision looks at an interval.
 
     python -m benchmarks.held bench-out/fmnist-cnn-cpu bench-out/cifar10-mlp-cpu
 """
@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from lodestar.fitting.dataset import prepare
-from lodestar.fitting.finish import held_out, measure_bands
+from lodestar.fitting.finish import held_out, measure_intervals
 from lodestar.fitting.folds import Fold
 from lodestar.forecaster import Forecaster, load
-from lodestar.forecaster.bands import Bands
+from lodestar.forecaster.intervals import Intervals
 from lodestar.forecaster.preprocessing.normaliser import METRIC
 from lodestar.runs import Run, RunSet
 from lodestar.scheduler import read_log
@@ -44,32 +44,34 @@ def held(home: Home) -> dict[str, str]:
         finals = [name for name in finals if name.rsplit("/", 1)[1] in logs]
         if finals:
             forecaster = load(file)
-            bands = measured(forecaster, home.runs.read(json.loads((file.parent / "runs.json").read_text())))
-            each = [within(forecaster, bands, one, logs[one.name.rsplit("/", 1)[1]]) for one in home.runs.read(finals)]
+            intervals = measured(forecaster, home.runs.read(json.loads((file.parent / "runs.json").read_text())))
+            each = [
+                within(forecaster, intervals, one, logs[one.name.rsplit("/", 1)[1]]) for one in home.runs.read(finals)
+            ]
             found[f"{method} {label}"] = f"{sum(one for one in each if one)} of {sum(one is not None for one in each)}"
     return found
 
 
-def measured(forecaster: Forecaster, runs: RunSet) -> Bands:
-    """The bands, from the runs that were held out."""
+def measured(forecaster: Forecaster, runs: RunSet) -> Intervals:
+    """The intervals, from the runs that were held out."""
     data = prepare(runs, recipe=forecaster.recipe)
     place = {name: at for at, name in enumerate(data.names)}
     nothing = np.zeros(0, np.int64)
     folds = [Fold(nothing, np.array(sorted(place[name] for name in part))) for part in forecaster.facts["held_out"]]
-    return measure_bands(held_out(forecaster, data, folds), forecaster.direction)
+    return measure_intervals(held_out(forecaster, data, folds), forecaster.direction)
 
 
-def within(forecaster: Forecaster, bands: Bands, one: Run, log: Path) -> bool | None:
-    """Whether a run ended in the band of its first forecast after a quarter; None where there was none."""
+def within(forecaster: Forecaster, intervals: Intervals, one: Run, log: Path) -> bool | None:
+    """Whether a run ended in the interval of its first forecast after a quarter; None where there was none."""
     early = (made for made in read_log(log).decisions if made.step >= QUARTER * one.total_steps)
-    first = next((made for made in early if made.band is not None), None)
+    first = next((made for made in early if made.interval is not None), None)
     if first is None or first.predicted is None:
         return None
     seen = first.step / one.total_steps
     scale = forecaster.recipe.normaliser.metric
-    latents = forecaster.encode(forecaster.piece_of(one, seen))
+    latents = forecaster.encode(forecaster.context_of(one, seen))
     spread = float(forecaster.network.decode(latents, np.ones(1))[:, 0, 0, METRIC].std())
-    low, high = bands.around_final(float(scale.forward(first.predicted)), spread, seen, LEVEL, good=True)
+    low, high = intervals.around_final(float(scale.forward(first.predicted)), spread, seen, LEVEL, good=True)
     return low <= float(scale.forward(one.metric.values[-1])) <= high
 
 

@@ -109,7 +109,7 @@ def run(epochs: int = 7) -> dict[str, float]:
     """Measure; shares in percent, memory in MB."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "forecaster.lodestar"
-        random_forecaster(seed=1, points=600, shape=Architecture(), library=20, dtype=np.float32).save(path)
+        random_forecaster(seed=1, points=600, shape=Architecture(), references=20, dtype=np.float32).save(path)
         done = subprocess.run(
             [sys.executable, "-c", _JOB, str(path), str(EPOCH_SECONDS), str(epochs)],
             capture_output=True,

@@ -50,10 +50,10 @@ def _import_and_load(path: Path, repeats: int = 7) -> dict[str, Any]:
 
 def run() -> dict[str, Any]:
     """All figures."""
-    forecaster = random_forecaster(seed=0, points=600, shape=DEFAULT, library=32, dtype=np.float32)
+    forecaster = random_forecaster(seed=0, points=600, shape=DEFAULT, references=32, dtype=np.float32)
     latents = np.random.default_rng(0).normal(size=(1, 31, DEFAULT.latent))
     times = np.arange(1, 1201) / 1200
-    piece = forecaster.library.piece(0, 0, 30)
+    context = forecaster.references.context(0, 0, 30)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "f.lodestar"
         forecaster.save(path)
@@ -61,8 +61,8 @@ def run() -> dict[str, Any]:
     return {
         "import and load (bar: 0.4 s, no JAX)": loaded,
         "decode 31 latents x 1,200 points (bar: 10 ms)": _milliseconds(lambda: forecaster.decode(latents, times)),
-        "encode a window of 30 points": _milliseconds(lambda: forecaster.encode(piece)),
-        "forecast a run of 600 points with bands": _milliseconds(lambda: forecaster.forecast(piece)),
+        "encode a window of 30 points": _milliseconds(lambda: forecaster.encode(context)),
+        "forecast a run of 600 points with intervals": _milliseconds(lambda: forecaster.forecast(context)),
     }
 
 

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from lodestar.forecaster import Forecaster, Piece
+from lodestar.forecaster import Context, Forecaster
 from lodestar.forecaster.preprocessing.recipe import Points
 
 
@@ -45,8 +45,8 @@ def algorithm_one(
     ahead = total - seen if horizon is None else horizon
 
     values = forecaster.recipe.normalised(points)
-    piece = Piece(values[seen - window : seen], points.mask[seen - window : seen], seen - window)
-    centre = forecaster.encode(piece)[:, 0]
+    context = Context(values[seen - window : seen], points.mask[seen - window : seen], seen - window)
+    centre = forecaster.encode(context)[:, 0]
     found = []
     for member in range(forecaster.members):
         for sample in range(samples):

@@ -1,7 +1,7 @@
 """Lodestar steers the learning rate of a training job towards the best final result.
 
     runs = lodestar.RunStore("runs")                     # what past training jobs left behind
-    forecaster = lodestar.fit(runs, seed=0)              # a latent ODE that redraws a run from a piece of it (JAX)
+    forecaster = lodestar.fit(runs, seed=0)              # a latent ODE that forecasts a run from its first part (JAX)
     forecaster.save("forecaster.lodestar")
     lodestar.Scheduler("forecaster.lodestar", total_steps=10_000)   # in a new job: NumPy only, no JAX
 

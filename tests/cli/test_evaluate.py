@@ -46,7 +46,7 @@ def test_json_is_pure_and_the_page_is_written_beside_it(run, folder):
     assert (folder / "new" / "page.html").read_text().startswith("<!doctype html>")
 
 
-def test_runs_set_aside_are_named(run):
+def test_runs_excluded_are_named(run):
     result = run("f.lodestar", "runs", "--where", "peak_lr=0.1", "--where", "peak_lr=1e-3", "--where", "seed=0")
     assert "boom: diverged" in result.stdout
     assert "Tested on 4 runs." in result.stdout

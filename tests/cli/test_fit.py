@@ -96,7 +96,7 @@ def test_a_forecast_stands_beside_the_truth(run):
     done = run("forecast", "f.lodestar", "runs", "--run", "cosine-0.001-0", "--seen", "0.05")
     assert done.exit_code == 0, done.output
     assert "the whole run from its first 5%" in done.stdout
-    assert "80% band" in done.stdout
+    assert "80% interval" in done.stdout
     assert "Final accuracy" in done.stdout
 
 

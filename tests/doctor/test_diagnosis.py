@@ -218,4 +218,4 @@ def test_the_doctor_and_a_fit_agree_on_what_is_usable():
     told, made = diagnose(runs), prepare(runs)
     assert told.usable == len(made) == 17
     named = {f.run for f in told.findings if f.check in ("stuck", "diverged")}
-    assert named == {name for name, _ in made.aside} == {"stuck", "boom"}
+    assert named == {name for name, _ in made.excluded} == {"stuck", "boom"}

@@ -14,7 +14,7 @@ from lodestar.evaluate.examples import examples
 from lodestar.evaluate.ranking import finals, ranking, selection
 from lodestar.evaluate.stiffness import stiffness
 from lodestar.evaluate.trial import make_trial
-from lodestar.forecaster import Bands
+from lodestar.forecaster import Intervals
 from lodestar.runs import Direction, RunSet
 from lodestar.testing import random_forecaster
 
@@ -107,11 +107,11 @@ def test_an_oracle_ranks_and_picks_perfectly(direction):
     assert best.recipes == 8
 
 
-def test_a_band_without_end_holds_everything_and_one_without_width_nothing(contest):
-    shape = contest.trial.forecaster.bands.low.shape
+def test_an_interval_without_end_holds_everything_and_one_without_width_nothing(contest):
+    shape = contest.trial.forecaster.intervals.low.shape
     for width, share in ((1e3, 1.0), (0.0, 0.0)):
-        bands = Bands(np.full(shape, -width), np.full(shape, width), np.zeros(shape[1:]))
-        model = dataclasses.replace(contest.trial.forecaster, bands=bands)
+        intervals = Intervals(np.full(shape, -width), np.full(shape, width), np.zeros(shape[1:]))
+        model = dataclasses.replace(contest.trial.forecaster, intervals=intervals)
         trial = dataclasses.replace(contest.trial, forecaster=model)
         for row in coverage(Contest(trial), [0.05, 0.5]):
             assert {row.loss, row.metric, row.lr, row.final_metric} == {share}

@@ -12,7 +12,7 @@ from lodestar._errors import PrepareError
 from lodestar.evaluate.simple import SIMPLE, LastValue, NearestRun, PowerLaw
 from lodestar.evaluate.simple.power_law import fit_law
 from lodestar.fitting.dataset import prepare
-from lodestar.forecaster.forecast import Piece
+from lodestar.forecaster.forecast import Context
 from lodestar.testing import random_forecaster
 
 RECIPE = random_forecaster(seed=0, points=60).recipe
@@ -22,36 +22,36 @@ def past():
     return prepare([toy_run(f"{shape}", shape) for shape in ("constant", "cosine", "onecycle")], recipe=RECIPE)
 
 
-def beginning(stop: int, run: int = 0) -> Piece:
+def beginning(stop: int, run: int = 0) -> Context:
     data = past()
-    return Piece(data.values[run, :stop], data.mask[run, :stop], 0)
+    return Context(data.values[run, :stop], data.mask[run, :stop], 0)
 
 
 @pytest.mark.parametrize("kind", SIMPLE)
 def test_what_was_seen_is_returned_as_seen(kind):
-    piece = beginning(10)
-    made = kind.fit(RECIPE, past()).forecast(piece)
+    context = beginning(10)
+    made = kind.fit(RECIPE, past()).forecast(context)
     assert made.shape == (60, 3)
     assert np.isfinite(made).all()
-    np.testing.assert_allclose(made[:10], RECIPE.normaliser.inverse(piece.values))
+    np.testing.assert_allclose(made[:10], RECIPE.normaliser.inverse(context.values))
 
 
 @pytest.mark.parametrize("kind", [LastValue, PowerLaw])
 def test_a_channel_never_seen_is_not_guessed(kind):
-    piece = beginning(10)
-    mask = piece.mask.copy()
+    context = beginning(10)
+    mask = context.mask.copy()
     mask[:, 1] = False
-    made = kind.fit(RECIPE, None).forecast(Piece(piece.values, mask, 0))
+    made = kind.fit(RECIPE, None).forecast(Context(context.values, mask, 0))
     assert np.isnan(made[:, 1]).all()
     assert np.isfinite(made[:, [0, 2]]).all()
 
 
 def test_last_value_is_that_of_each_channel():
-    piece = beginning(10)
-    mask = piece.mask.copy()
+    context = beginning(10)
+    mask = context.mask.copy()
     mask[7:, 1] = False
-    made = LastValue.fit(RECIPE, None).forecast(Piece(piece.values, mask, 0))
-    seen = RECIPE.normaliser.inverse(piece.values)
+    made = LastValue.fit(RECIPE, None).forecast(Context(context.values, mask, 0))
+    seen = RECIPE.normaliser.inverse(context.values)
     np.testing.assert_allclose(made[10:], np.broadcast_to([seen[9, 0], seen[6, 1], seen[9, 2]], (50, 3)))
 
 
@@ -72,23 +72,23 @@ def test_a_loss_has_a_floor():
 
 
 def test_three_points_are_too_few_for_a_law():
-    piece = beginning(3)
-    held = LastValue.fit(RECIPE, None).forecast(piece)
-    np.testing.assert_array_equal(PowerLaw.fit(RECIPE, None).forecast(piece), held)
+    context = beginning(3)
+    held = LastValue.fit(RECIPE, None).forecast(context)
+    np.testing.assert_array_equal(PowerLaw.fit(RECIPE, None).forecast(context), held)
 
 
 def test_a_run_that_follows_a_law_is_forecast_to_its_end():
     t = np.arange(1, 61) / 60
     truth = np.stack([0.3 + 0.4 * t**-0.5, 0.7 - 0.1 * t**-0.4, np.full(60, 1e-3)], axis=-1)
-    piece = Piece(RECIPE.normaliser.forward(truth)[:12], np.ones((12, 3), bool), 0)
-    np.testing.assert_allclose(PowerLaw.fit(RECIPE, None).forecast(piece), truth, rtol=1e-3)
+    context = Context(RECIPE.normaliser.forward(truth)[:12], np.ones((12, 3), bool), 0)
+    np.testing.assert_allclose(PowerLaw.fit(RECIPE, None).forecast(context), truth, rtol=1e-3)
 
 
 def test_the_nearest_run_of_a_copy_is_the_original():
     data = past()
     for run in range(3):
         nearest = dataclasses.replace(NearestRun.fit(RECIPE, data), shift=False)
-        made = nearest.forecast(Piece(data.values[run, :15], data.mask[run, :15], 0))
+        made = nearest.forecast(Context(data.values[run, :15], data.mask[run, :15], 0))
         np.testing.assert_allclose(made, RECIPE.normaliser.inverse(data.values[run]))
 
 
@@ -98,14 +98,14 @@ def test_a_hidden_run_is_never_chosen():
 
 
 def test_nothing_in_common_is_no_neighbour():
-    piece = beginning(15)
-    blank = Piece(piece.values, np.zeros_like(piece.mask), 0)
+    context = beginning(15)
+    blank = Context(context.values, np.zeros_like(context.mask), 0)
     assert np.isnan(NearestRun.fit(RECIPE, past()).forecast(blank)).all()
 
 
 def test_a_shift_meets_the_last_value_and_leaves_the_rate():
     data = past()
-    moved = Piece(data.values[2, :15] + [0.3, -0.2, 0.1], data.mask[2, :15], 0)
+    moved = Context(data.values[2, :15] + [0.3, -0.2, 0.1], data.mask[2, :15], 0)
     nearest = dataclasses.replace(NearestRun.fit(RECIPE, data), shift=True)
     made = RECIPE.normaliser.forward(nearest.forecast(moved))
     np.testing.assert_allclose(made[15:] - data.values[2, 15:], np.broadcast_to([0.3, -0.2, 0.0], (45, 3)), atol=1e-6)
@@ -120,7 +120,7 @@ def test_the_past_says_whether_to_shift(apart):
     values = np.broadcast_to(data.values[:1], (6, 60, 3)) + away * fade
     many = dataclasses.replace(data, names=tuple("abcdef"), values=values, mask=np.ones((6, 60, 3), bool))
     nearest = NearestRun.fit(RECIPE, many)
-    nearest.forecast(Piece(values[2, :15] + 0.01, many.mask[2, :15], 0))
+    nearest.forecast(Context(values[2, :15] + 0.01, many.mask[2, :15], 0))
     assert nearest._helps == {(0, 15): apart}
 
 

@@ -24,14 +24,14 @@ def test_each_run_is_forecast_by_the_member_that_never_saw_it(fitted, runs):
     for place, name in enumerate(trial.data.names):
         member = 0 if name in HELD[0] else 1
         run = next(run for run in runs if run.name == name)
-        own = fitted.network.decode(fitted.encode(fitted.piece_of(run, 0.2)), fitted.times)[member, 0]
+        own = fitted.network.decode(fitted.encode(fitted.context_of(run, 0.2)), fitted.times)[member, 0]
         np.testing.assert_allclose(made.centre[place], own, atol=1e-9)
 
 
 def test_new_runs_are_forecast_by_all_members(new, runs):
     trial = make_trial(new, runs)
     assert len(trial.data) == 16
-    forecast = new.forecast(new.piece_of(runs[3], 0.2))
+    forecast = new.forecast(new.context_of(runs[3], 0.2))
     np.testing.assert_allclose(trial.natural(trial.forecast(0.2).centre)[3, :, 0], forecast.loss.centre)
     assert "16 of 16 runs: 0 held out by the fit, 16 it never saw" in trial.notes[0]
 
@@ -72,9 +72,9 @@ def test_no_run_is_an_error_with_a_cure(new):
         make_trial(new, [])
 
 
-def test_a_diverged_run_is_set_aside_with_the_reason(new, runs):
+def test_a_diverged_run_is_excluded_with_the_reason(new, runs):
     trial = make_trial(new, [*runs, diverged_run()])
-    assert trial.data.aside[0][0] == "boom"
+    assert trial.data.excluded[0][0] == "boom"
 
 
 def test_raw_values_are_as_logged(new, runs):

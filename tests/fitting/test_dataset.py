@@ -27,10 +27,10 @@ def test_the_way_back_gives_the_smoothed_run():
     np.testing.assert_allclose(made.natural()[0, :, 2], run.lr.values, rtol=1e-9, atol=1e-15)
 
 
-def test_a_diverged_run_is_set_aside_and_reported():
+def test_a_diverged_run_is_excluded_and_reported():
     made = prepare([*toy_runs(), diverged_run("boom")])
     assert "boom" not in made.names
-    assert [name for name, _ in made.aside] == ["boom"]
+    assert [name for name, _ in made.excluded] == ["boom"]
 
 
 def test_runs_of_different_length_share_one_clock():

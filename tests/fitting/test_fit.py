@@ -13,7 +13,7 @@ from lodestar import fit, load
 from lodestar._errors import FitError, ForecasterError
 from lodestar.fitting import Report, fit_settings
 from lodestar.fitting.dataset import prepare
-from lodestar.fitting.finish import pieces_of
+from lodestar.fitting.finish import contexts_of
 from lodestar.fitting.folds import make_folds
 from lodestar.fitting.train import Trainer
 from lodestar.forecaster.quality import relative_mse
@@ -37,10 +37,12 @@ def fitted():
 
 def test_a_fit_learns_to_redraw_runs_it_never_saw(fitted):
     data = prepare(toy_runs(seeds=7).filter(lambda run: (run.facts.seed or 0) > 3), recipe=fitted.recipe)
-    raw = fitted.network.decode(fitted.encode(*pieces_of(data, range(len(data)), 0.0, 0.5)), fitted.times)[0]
+    raw = fitted.network.decode(fitted.encode(*contexts_of(data, range(len(data)), 0.0, 0.5)), fitted.times)[0]
     errors = relative_mse(fitted.recipe.normaliser.inverse(raw), data.natural(), data.mask).mean(axis=0)
     untrained = small_fit()
-    base = untrained.network.decode(untrained.encode(*pieces_of(data, range(len(data)), 0.0, 0.5)), untrained.times)[0]
+    base = untrained.network.decode(untrained.encode(*contexts_of(data, range(len(data)), 0.0, 0.5)), untrained.times)[
+        0
+    ]
     before = relative_mse(untrained.recipe.normaliser.inverse(base), data.natural(), data.mask).mean(axis=0)
     assert errors[0] < 0.02
     assert errors[1] < 0.02
@@ -53,17 +55,17 @@ def test_the_forecaster_carries_what_a_job_needs(fitted, tmp_path):
     assert back.quality["held_out_runs"] == 8
     assert 0 < back.ranges.lr_min < back.ranges.lr_max <= 3e-3 * 1.0001
     assert np.all(back.spread > 0)
-    merit = back.library.merit
+    merit = back.references.merit
     assert np.all(np.diff(merit) <= 0)
     assert len(back.facts["held_out"][0]) == 8
 
 
-def test_bands_hold_about_their_share_of_new_runs(fitted):
+def test_intervals_hold_about_their_share_of_new_runs(fitted):
     data = prepare(toy_runs(seeds=8).filter(lambda run: (run.facts.seed or 0) > 3), recipe=fitted.recipe)
     truth, inside = data.natural(), []
-    for run, piece in enumerate(pieces_of(data, range(len(data)), 0.0, 0.2)):
-        band = fitted.forecast(piece, 0.8).metric
-        inside.append(np.mean((truth[run, :, 1] >= band.lower) & (truth[run, :, 1] <= band.upper)))
+    for run, context in enumerate(contexts_of(data, range(len(data)), 0.0, 0.2)):
+        interval = fitted.forecast(context, 0.8).metric
+        inside.append(np.mean((truth[run, :, 1] >= interval.lower) & (truth[run, :, 1] <= interval.upper)))
     assert 0.5 < np.mean(inside) <= 1.0
 
 
@@ -88,12 +90,12 @@ def test_the_paper_preset_runs_adaptive_and_in_64_bit():
     made = fit(toy_runs(), seed=0, preset="paper", updates=10, check_every=10)
     assert made.network.shape.solver == "tsit5"
     assert made.network.weights["field.net.layers.0.weight"].dtype == np.float64
-    assert np.all(np.isfinite(made.forecast(made.library.piece(0, 0, 5)).metric.centre))
+    assert np.all(np.isfinite(made.forecast(made.references.context(0, 0, 5)).metric.centre))
 
 
-def test_a_metric_to_be_minimised_puts_the_lowest_first_in_the_library():
+def test_a_metric_to_be_minimised_puts_the_lowest_first_in_the_references():
     made = small_fit(toy_runs(direction=Direction.MIN))
-    assert np.all(np.diff(made.library.merit) >= 0)
+    assert np.all(np.diff(made.references.merit) >= 0)
 
 
 def test_progress_is_reported_after_every_chunk():
@@ -121,13 +123,11 @@ def test_a_broken_down_fit_says_what_to_try(monkeypatch):
 
 
 def test_too_few_runs_is_an_error_that_counts_them():
-    with pytest.raises(
-        FitError, match=r"at least 4 usable runs, got 1 \(1 were set aside, the first because: diverged"
-    ):
+    with pytest.raises(FitError, match=r"at least 4 usable runs, got 1 \(1 were excluded, the first because: diverged"):
         fit([*list(toy_runs())[:1], diverged_run()], seed=0)
 
 
-def test_without_held_out_runs_bands_are_wide_and_quality_is_empty():
+def test_without_held_out_runs_intervals_are_wide_and_quality_is_empty():
     made = small_fit(hold_out=0.0)
     assert made.quality == {}
     assert made.facts["held_out"] == [[]]
@@ -135,10 +135,10 @@ def test_without_held_out_runs_bands_are_wide_and_quality_is_empty():
 
 def test_each_member_holds_other_runs_out():
     folds = make_folds(20, 4, 0.15, seed=0)
-    aside = [set(fold.held_out.tolist()) for fold in folds]
-    assert all(len(part) == 3 for part in aside)
-    assert len(set().union(*aside)) == 12
-    assert all(set(fold.train.tolist()) | part == set(range(20)) for fold, part in zip(folds, aside, strict=True))
+    excluded = [set(fold.held_out.tolist()) for fold in folds]
+    assert all(len(part) == 3 for part in excluded)
+    assert len(set().union(*excluded)) == 12
+    assert all(set(fold.train.tolist()) | part == set(range(20)) for fold, part in zip(folds, excluded, strict=True))
 
 
 def test_an_ensemble_has_members_that_differ():
@@ -146,7 +146,7 @@ def test_an_ensemble_has_members_that_differ():
     assert made.members == 3
     weights = made.network.weights["field.net.layers.0.weight"]
     assert not np.array_equal(weights[0], weights[1])
-    latents = made.encode(made.library.piece(0, 0, 10))
+    latents = made.encode(made.references.context(0, 0, 10))
     assert latents.shape == (3, 1, 6)
 
 

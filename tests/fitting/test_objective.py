@@ -4,8 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from lodestar.fitting import LatentODE, fit_settings
+from lodestar.fitting.contexts import random_contexts
 from lodestar.fitting.objective import Reader, objective, path_length
-from lodestar.fitting.pieces import random_pieces
 from lodestar.forecaster import Architecture
 
 SHAPE = Architecture(latent=4, hidden=5, field_width=6, tokens=6, steps=5)
@@ -42,10 +42,10 @@ def test_a_detour_makes_the_path_longer():
     assert path_length(zigzag) > 2 * path_length(line)
 
 
-def test_pieces_stay_inside_the_run_and_reach_all_of_it():
+def test_contexts_stay_inside_the_run_and_reach_all_of_it():
     settings = fit_settings("default", tokens=6, token_noise=0.0, token_shift=0.0)
     totals = jnp.zeros((400, 41, 6)).at[:, :, 3:].set(jnp.arange(41.0)[None, :, None])
-    tokens, valid = random_pieces(jax.random.key(0), totals, settings)
+    tokens, valid = random_contexts(jax.random.key(0), totals, settings)
     times = np.asarray(tokens[..., 0])[np.asarray(valid)]
     assert times.min() >= 1 / 40
     assert times.min() < 0.1
@@ -57,7 +57,7 @@ def test_pieces_stay_inside_the_run_and_reach_all_of_it():
 def test_noise_is_added_only_where_something_was_seen():
     settings = fit_settings("default", tokens=6)
     totals = jnp.zeros((8, 41, 6)).at[:, :, 3].set(jnp.arange(41.0)[None])
-    tokens, valid = random_pieces(jax.random.key(0), totals, settings)
+    tokens, valid = random_contexts(jax.random.key(0), totals, settings)
     fine = np.asarray(valid)
     assert np.any(np.asarray(tokens)[..., 1][fine] != 0)
     np.testing.assert_array_equal(np.asarray(tokens)[..., 2:4], 0)

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lodestar.fitting import LatentODE
-from lodestar.fitting.pieces import tokens_of
+from lodestar.fitting.contexts import tokens_of
 from lodestar.fitting.weights import from_weights, to_weights
 from lodestar.forecaster import Architecture, Network
-from lodestar.forecaster.tokens import piece_tokens, running_totals
+from lodestar.forecaster.tokens import context_tokens, running_totals
 from lodestar.testing import random_weights
 
 TIMES = np.arange(1, 41) / 40
@@ -94,6 +94,6 @@ def test_tokens_are_the_same_in_the_fit_and_in_the_runtime(seed, start, length):
     with jax.enable_x64(True):
         totals = jnp.asarray(running_totals(values, mask))
         theirs, fine = tokens_of(totals, jnp.asarray(start), jnp.asarray(length), 8)
-        ours, valid = piece_tokens(values[start : start + length], mask[start : start + length], start, 40, 8)
+        ours, valid = context_tokens(values[start : start + length], mask[start : start + length], start, 40, 8)
         np.testing.assert_array_equal(valid, fine)
         np.testing.assert_allclose(ours[valid], np.asarray(theirs)[valid], atol=1e-12)

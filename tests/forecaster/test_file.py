@@ -27,10 +27,10 @@ def test_a_saved_forecaster_comes_back_the_same(saved):
     assert back.recipe == made.recipe
     assert back.network.shape == made.network.shape
     assert back.facts == made.facts
-    assert back.library.names == made.library.names
-    piece = made.library.piece(0, 0, 10)
-    np.testing.assert_array_equal(back.encode(piece), made.encode(piece))
-    np.testing.assert_array_equal(back.forecast(piece).metric.upper, made.forecast(piece).metric.upper)
+    assert back.references.names == made.references.names
+    context = made.references.context(0, 0, 10)
+    np.testing.assert_array_equal(back.encode(context), made.encode(context))
+    np.testing.assert_array_equal(back.forecast(context).metric.upper, made.forecast(context).metric.upper)
 
 
 def test_shapes_and_types_come_back_exactly(tmp_path):
@@ -86,7 +86,7 @@ def test_any_flipped_byte_is_noticed(saved, data):
     except ForecasterError:
         return
     # Only the padding and the spelling of the table may differ without harm: every value must be the same.
-    np.testing.assert_array_equal(back.library.values, load(saved).library.values)
+    np.testing.assert_array_equal(back.references.values, load(saved).references.values)
     assert back.facts == load(saved).facts
 
 

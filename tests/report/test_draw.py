@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lodestar.report.draw import SHADES, chart_panel
-from lodestar.report.html import Axis, Band, Bars, Chart, Histogram, Line, Points, Rule, Shades, Span
+from lodestar.report.html import Axis, Bars, Chart, Histogram, Line, Points, Rule, Shades, Shading, Span
 from lodestar.report.html.page import _file
 from lodestar.report.ink import COLOURS, FAINT, INK, file_bytes
 
@@ -22,7 +22,7 @@ CHARTS = {
     "line": Chart("t", [Line("a", X, X), Line("b", X, 2 * X, dashed=True, faint=True)], Axis("x"), Axis("y", log=True)),
     "gap": Chart("t", [Line("a", X, [1, np.nan, 3, np.nan, 5])]),
     "nothing": Chart("t", [Line("a", [], []), Points("b", [1], [np.nan])], y=Axis(log=True)),
-    "band": Chart("t", [Band("a", X, X - 1, X + 1), Line("b", X, X)], spans=[Span(0, 2, "seen")], rules=[Rule(3)]),
+    "band": Chart("t", [Shading("a", X, X - 1, X + 1), Line("b", X, X)], spans=[Span(0, 2, "seen")], rules=[Rule(3)]),
     "points": Chart("t", [Points("a", X, X, low=X - 1, high=X + 1)], rules=[Rule(axis="diagonal"), Rule(2, "x")]),
     "shades": Chart("t", [Points("a", X, X, shades=X / 5)], shades=Shades("lr", 0, 1)),
     "bars": Chart("t", [Bars("a", [0, 1], [3, 5], [2, 4], [4, 6]), Bars("b", [0, 1], [1, 2])], Axis(categories="xy")),
@@ -61,7 +61,7 @@ def test_series_without_a_colour_take_the_next_one():
 
 
 def test_the_legend_names_each_entry_once_and_a_lone_one_never():
-    lines = [Band("80 %", X, X, X + 1, group="g"), Line("a", X, X, group="g"), Band("own", X, X, X + 1)]
+    lines = [Shading("80 %", X, X, X + 1, group="g"), Line("a", X, X, group="g"), Shading("own", X, X, X + 1)]
     made = svg(Chart("t", lines))
     assert [name for name in ("80 %", "a", "g", "own") if f">{name}</text>" in made] == ["g", "own"]
     assert 'id="legend_' not in svg(Chart("t", lines[:2]))

@@ -18,9 +18,9 @@ def test_two_runs_cannot_share_a_name(make_run):
 
 
 def test_a_split_by_seed_keeps_seeds_whole(make_run):
-    kept, aside = seeded(make_run).split(0.2, by="seed", seed=0)
-    assert len(aside) == 2
-    assert not {r.facts.seed for r in kept} & {r.facts.seed for r in aside}
+    kept, held_out = seeded(make_run).split(0.2, by="seed", seed=0)
+    assert len(held_out) == 2
+    assert not {r.facts.seed for r in kept} & {r.facts.seed for r in held_out}
 
 
 def test_a_split_is_the_same_for_the_same_seed(make_run):
@@ -28,8 +28,8 @@ def test_a_split_is_the_same_for_the_same_seed(make_run):
 
 
 def test_one_group_cannot_be_split(make_run):
-    kept, aside = RunSet([make_run("only")]).split(0.5, seed=0)
-    assert (len(kept), len(aside)) == (1, 0)
+    kept, held_out = RunSet([make_run("only")]).split(0.5, seed=0)
+    assert (len(kept), len(held_out)) == (1, 0)
 
 
 def test_best_respects_the_direction(make_run):

@@ -10,7 +10,7 @@ from lodestar.scheduler import Scheduler
 def points_near(forecaster: Forecaster, seed: int, noise: float = 0.02) -> Points:
     """A whole run on the grid that looks like one the forecaster could draw, with noise."""
     rng = np.random.default_rng(seed)
-    latent = forecaster.encode(forecaster.library.piece(seed % len(forecaster.library), 0, forecaster.points))
+    latent = forecaster.encode(forecaster.references.context(seed % len(forecaster.references), 0, forecaster.points))
     drawn = forecaster.decode(latent)
     values = np.stack([drawn.loss[0, 0], drawn.metric[0, 0], drawn.lr[0, 0]], axis=-1)
     values[:, :2] *= 1 + noise * rng.standard_normal(values[:, :2].shape)

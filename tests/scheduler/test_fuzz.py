@@ -69,7 +69,7 @@ builds = st.fixed_dictionaries(
         "min_lr": st.just(2e-4),
         "max_lr": st.sampled_from([5e-4, 1.0]),
         "gate": st.sampled_from([Gate(least=0.5), Gate(least=0.95), Gate(margin=0.0, stretch=0.05)]),
-        "piece": st.just("all"),
+        "context": st.just("all"),
         "horizon": st.sampled_from([0.05, 1.0]),
         "mode": st.sampled_from(["steer", "shadow"]),
     },

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import qmc
 
 from lodestar import fit
-from lodestar.forecaster import Piece
+from lodestar.forecaster import Context
 from lodestar.forecaster.preprocessing.normaliser import LOSS
 from lodestar.runs import Direction, Run, Series
 from lodestar.scheduler import Outcome, Scheduler
@@ -164,4 +164,4 @@ def test_losses_that_past_runs_logged_late_do_not_make_a_job_unlike_them(forecas
 def test_a_loss_may_be_as_late_as_logs_are_rare(logged, lag):
     mask = np.zeros((100, 3), dtype=bool)
     mask[: round(100 * logged), LOSS] = True
-    assert gear._most_lag([Piece(np.zeros((100, 3)), mask, 0)]) == lag
+    assert gear._most_lag([Context(np.zeros((100, 3)), mask, 0)]) == lag

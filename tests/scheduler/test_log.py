@@ -98,7 +98,17 @@ def test_a_missing_log_is_an_error(tmp_path):
 
 def test_a_decision_is_plain_data_and_back():
     decision = Decision(
-        1, 20, Outcome.KEPT, 1.5, None, 0.1, 30, 2, (Winner("local", 0, 1, 0.5, 0.6),), band=(0.1, 0.9), lr=((21, 0.1),)
+        1,
+        20,
+        Outcome.KEPT,
+        1.5,
+        None,
+        0.1,
+        30,
+        2,
+        (Winner("local", 0, 1, 0.5, 0.6),),
+        interval=(0.1, 0.9),
+        lr=((21, 0.1),),
     )
     assert Decision.from_dict(json.loads(json.dumps(decision.to_dict()))) == decision
     assert Decision.from_dict(decision.to_dict() | {"from a later version": 1}) == decision

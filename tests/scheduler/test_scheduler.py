@@ -12,7 +12,7 @@ from lodestar.scheduler import DEFAULT, Gate, Outcome, Scheduler
 from lodestar.testing import random_forecaster
 
 TOTAL = 400
-FORECASTER = random_forecaster(seed=5, points=40, library=6)
+FORECASTER = random_forecaster(seed=5, points=40, references=6)
 
 
 def scheduler(**options) -> Scheduler:

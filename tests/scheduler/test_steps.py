@@ -14,7 +14,7 @@ from lodestar.runs.run import Direction
 from lodestar.scheduler.steps.accept import matches, tolerance_of
 from lodestar.scheduler.steps.average import ahead, arithmetic, log
 from lodestar.scheduler.steps.candidates import gather
-from lodestar.scheduler.steps.encode import encode, live_piece
+from lodestar.scheduler.steps.encode import encode, live_context
 from lodestar.scheduler.steps.matching import RULES, match
 from lodestar.scheduler.steps.perturb import perturb
 from lodestar.scheduler.steps.score import consensus, each, past_end
@@ -142,25 +142,27 @@ def test_other_random_numbers_give_other_samples():
     assert not np.array_equal(one, two)
 
 
-def test_library_runs_are_encoded_at_the_same_place_as_the_live_run():
+def test_reference_runs_are_encoded_at_the_same_place_as_the_live_run():
     forecaster = random_forecaster(seed=1, points=40)
-    live = live_piece(forecaster, points_near(forecaster, 0), 10, 14)
-    _, shelf = encode(forecaster, live, 2)
-    alone = forecaster.encode(forecaster.library.piece(1, 10, 14))
-    np.testing.assert_allclose(shelf[:, 1], alone[:, 0])
+    live = live_context(forecaster, points_near(forecaster, 0), 10, 14)
+    _, references = encode(forecaster, live, 2)
+    alone = forecaster.encode(forecaster.references.context(1, 10, 14))
+    np.testing.assert_allclose(references[:, 1], alone[:, 0])
 
 
 def test_samples_are_shared_out_over_the_sources():
-    live, shelf, spread = np.zeros((1, 4)), np.ones((1, 3, 4)), np.ones((1, 4))
-    names = ("local", "library", "midpoint")
-    latents, labels = gather(names, 11, live, shelf, 0.0, spread, np.random.default_rng(0))
+    live, references, spread = np.zeros((1, 4)), np.ones((1, 3, 4)), np.ones((1, 4))
+    names = ("local", "references", "midpoint")
+    latents, labels = gather(names, 11, live, references, 0.0, spread, np.random.default_rng(0))
     assert [labels.count(name) for name in names] == [4, 4, 3]
     assert latents[0, :, 0].tolist() == [0.0] * 4 + [1.0] * 4 + [0.5] * 3
 
 
-def test_a_forecaster_without_library_runs_falls_back_on_noise():
-    live, shelf = np.zeros((1, 4)), np.ones((1, 0, 4))
-    latents, labels = gather(("local", "library"), 5, live, shelf, 1.0, np.ones((1, 4)), np.random.default_rng(0))
+def test_a_forecaster_without_reference_runs_falls_back_on_noise():
+    live, references = np.zeros((1, 4)), np.ones((1, 0, 4))
+    latents, labels = gather(
+        ("local", "references"), 5, live, references, 1.0, np.ones((1, 4)), np.random.default_rng(0)
+    )
     assert latents.shape == (1, 5, 4)
     assert labels == ["local"] * 5
 

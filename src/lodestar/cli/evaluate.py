@@ -152,14 +152,14 @@ def _show(found: "Evaluation") -> None:
     console.print(_screen.safe(f"Tested on {len(found.runs)} runs.", "bold"))
     for note in found.notes:
         console.print(_screen.safe(f"Note: {note}", "yellow"))
-    for name, reason in found.aside[:SHOWN]:
+    for name, reason in found.excluded[:SHOWN]:
         console.print(_screen.safe(f"  {_screen.safe(name, limit=48).plain}: {reason}", "dim"))
-    if len(found.aside) > SHOWN:
-        console.print(_screen.safe(f"  and {len(found.aside) - SHOWN} more (--json lists all)", "dim"))
+    if len(found.excluded) > SHOWN:
+        console.print(_screen.safe(f"  and {len(found.excluded) - SHOWN} more (--json lists all)", "dim"))
     console.print(_accuracy(found, "whole run", "Relative MSE, whole run (the paper's table A1)"))
     console.print(_accuracy(found, "still to come", "Relative MSE, only what was still to come"))
     console.print(_ranks(found))
-    console.print(_bands(found))
+    console.print(_intervals(found))
     spent = found.stiffness
     console.print(
         _screen.safe(f"Solver: {spent.evaluations.mean:.0f} evaluations a run at {spent.tolerance:g}.", "dim")
@@ -194,9 +194,9 @@ def _ranks(found: "Evaluation"):
     return lines
 
 
-def _bands(found: "Evaluation"):
+def _intervals(found: "Evaluation"):
     lines = _screen.table(
-        "band", ">seen", ">loss", ">learning rate", ">metric", ">final metric", title="What the bands held"
+        "interval", ">seen", ">loss", ">learning rate", ">metric", ">final metric", title="What the intervals held"
     )
     for row in found.coverage:
         held = (row.loss, row.lr, row.metric, row.final_metric)

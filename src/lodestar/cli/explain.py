@@ -1,7 +1,7 @@
 """`lodestar explain`: what the scheduler did in a run, and why, from its log.
 
 Comes in: a decision log, of a run that is over, under way or killed. Goes out: a table, JSON, or a figure of the
-learning rate, the forecasts of the final metric with their bands, and how many candidates were accepted.
+learning rate, the forecasts of the final metric with their intervals, and how many candidates were accepted.
 """
 
 from collections import Counter
@@ -57,7 +57,7 @@ def _show(log: "Log") -> None:
     """The table, the sentences behind its last column, and whatever else there is to say."""
     console = _screen.out()
     metric = str(log.header.get("metric", "metric"))[:16]
-    rows = _screen.table(">step", ">loss", f">{metric}", ">accepted", ">final", ">80 % band", ">next lr", "outcome")
+    rows = _screen.table(">step", ">loss", f">{metric}", ">accepted", ">final", ">80 % interval", ">next lr", "outcome")
     for column in rows.columns[:-1]:
         column.no_wrap = True
     for decision in log.decisions:
@@ -76,7 +76,7 @@ def _show(log: "Log") -> None:
 
 
 def _row(decision: "Decision") -> "list":
-    low, high = decision.band or (None, None)
+    low, high = decision.interval or (None, None)
     return [
         str(decision.step),
         _screen.number(decision.loss),

@@ -37,7 +37,7 @@ def fit_command(
     seed: Annotated[int, typer.Option(help="Seed of everything random; the same seed gives the same file.")] = 0,
     updates: Annotated[int | None, typer.Option(min=1, help="Most gradient updates; the preset says how many.")] = None,
     hold_out: Annotated[
-        float, typer.Option(min=0.0, max=0.89, help="Share of runs kept aside to check on and to stop by.")
+        float, typer.Option(min=0.0, max=0.89, help="Share of runs held out to check on and to stop by.")
     ] = 0.15,
     points: Annotated[int | None, typer.Option(min=20, help="Points on the grid of a run; default: as logged.")] = None,
     metric_kind: Annotated[
@@ -56,7 +56,7 @@ def fit_command(
 ) -> None:
     """Fit a forecaster to your runs.
 
-    Runs that cannot teach anything (diverged, no learning rate, ...) are set aside, and named. A fit that was stopped
+    Runs that cannot teach anything (diverged, no learning rate, ...) are excluded, and named. A fit that was stopped
     or killed goes on when the same command is given again.
 
     \b
@@ -83,7 +83,7 @@ def fit_command(
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--metric-kind") from None
     if not as_json:
-        _show_aside(data.aside)
+        _show_excluded(data.excluded)
     _check_writable(out)
     checkpoint = out.with_name(out.name + ".fit")
     if fresh and checkpoint.exists():
@@ -144,14 +144,14 @@ def _check_writable(out: Path) -> None:
         raise ForecasterError(f"{out} cannot be written to. Fix: choose a file in a folder of yours with --out")
 
 
-def _show_aside(aside: tuple[tuple[str, str], ...], most: int = 8) -> None:
-    if not aside:
+def _show_excluded(excluded: tuple[tuple[str, str], ...], most: int = 8) -> None:
+    if not excluded:
         return
-    _screen.warn(f"{len(aside)} runs were set aside; they stay in the store:")
-    for name, reason in aside[:most]:
+    _screen.warn(f"{len(excluded)} runs were excluded; they stay in the store:")
+    for name, reason in excluded[:most]:
         _screen.err().print(_screen.safe(f"  {_screen.safe(name, limit=48).plain}: {reason}", "dim"))
-    if len(aside) > most:
-        _screen.err().print(_screen.safe(f"  and {len(aside) - most} more: lodestar doctor lists what to do", "dim"))
+    if len(excluded) > most:
+        _screen.err().print(_screen.safe(f"  and {len(excluded) - most} more: lodestar doctor lists what to do", "dim"))
 
 
 class _Bars:
@@ -222,5 +222,5 @@ def _show(forecaster: "Forecaster", out: Path) -> None:
             found.add_row(words, *(_screen.number(c, 3) for c in cells), _screen.number(rank, 3))
         console.print(found)
     else:
-        _screen.warn("nothing was held out, so the quality is unknown and the bands are wide. Fix: --hold-out 0.15")
+        _screen.warn("nothing was held out, so the quality is unknown and the intervals are wide. Fix: --hold-out 0.15")
     console.print(_screen.safe(f"Wrote {out} ({size:.0f} kB). Next: lodestar evaluate {out} RUNS"))

@@ -1,7 +1,7 @@
-"""`lodestar forecast`: redraw a run from the part of it that was seen.
+"""`lodestar forecast`: forecast a run from the part of it that was seen.
 
-Comes in: a forecaster, and a run in a store or table. Goes out: loss, metric and lr over the whole run with bands, as a
-table or JSON, beside what really happened where that is known.
+Comes in: a forecaster, and a run in a store or table. Goes out: loss, metric and lr over the whole run with intervals,
+as a table or JSON, beside what really happened where that is known.
 """
 
 from pathlib import Path
@@ -35,12 +35,12 @@ def forecast_command(
         int | None, typer.Option(min=1, help="Planned length, for a run that is still going or was cut short.")
     ] = None,
     level: Annotated[
-        float, typer.Option(help="Share of runs the bands are meant to hold: 0.5, 0.8, 0.9 or 0.95.")
+        float, typer.Option(help="Share of runs the intervals are meant to hold: 0.5, 0.8, 0.9 or 0.95.")
     ] = 0.8,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Draw it into this .png or .svg as well.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print every point as JSON.")] = False,
 ) -> None:
-    """Redraw a whole run from the part of it that was seen.
+    """Forecast a whole run from the part of it that was seen.
 
     \b
     Examples:
@@ -48,7 +48,7 @@ def forecast_command(
       lodestar forecast forecaster.lodestar live.csv --total-steps 10000
     """
     from lodestar.forecaster import load
-    from lodestar.forecaster.bands import LEVELS
+    from lodestar.forecaster.intervals import LEVELS
 
     if level not in LEVELS:
         raise typer.BadParameter(f"--level must be one of {', '.join(map(str, LEVELS))}, got {level}")
@@ -63,7 +63,7 @@ def forecast_command(
             f"run {run.name!r}: its metric is to be {run.direction}imised, the forecaster's is to be "
             f"{forecaster.direction}imised. Fix: use a forecaster fitted to this metric"
         )
-    forecast = forecaster.forecast(forecaster.piece_of(run, seen), level)
+    forecast = forecaster.forecast(forecaster.context_of(run, seen), level)
     truth = forecaster.recipe.to_points(run.loss, run.metric, run.lr, run.total_steps)
     if as_json:
         _screen.show_json({"run": run.name, "total_steps": run.total_steps, **forecast.to_dict()})
@@ -111,7 +111,7 @@ def _show(forecaster: "Forecaster", run: "Run", forecast: "Forecast", truth: "Po
     console.print(_screen.safe(f"{run.name}: the whole run from its first {share:.0%}", "bold"))
     metric = str(forecaster.facts.get("metric_name", "metric"))
     found = _screen.table(
-        ">step", ">loss", ">true", f">{metric}", f">{forecast.level:.0%} band", ">true", ">lr", ">true"
+        ">step", ">loss", ">true", f">{metric}", f">{forecast.level:.0%} interval", ">true", ">lr", ">true"
     )
     steps = forecast.steps(run.total_steps)
     for fraction in _ROWS:
@@ -129,4 +129,6 @@ def _show(forecaster: "Forecaster", run: "Run", forecast: "Forecast", truth: "Po
         )
     console.print(found)
     centre, lower, upper = forecast.final_metric
-    console.print(_screen.safe(f"Final {metric}: {centre:.4g}, {forecast.level:.0%} band {lower:.4g} to {upper:.4g}"))
+    console.print(
+        _screen.safe(f"Final {metric}: {centre:.4g}, {forecast.level:.0%} interval {lower:.4g} to {upper:.4g}")
+    )

@@ -13,7 +13,7 @@ from lodestar.doctor.findings import Digest, Finding, Severity
 from lodestar.doctor.suggest import Suggestion, suggest
 from lodestar.runs.run import Run
 
-_STUCK_CURE = "nothing to do: a fit sets it aside; its peak lr marks the upper bound"
+_STUCK_CURE = "nothing to do: a fit excludes it; its peak lr marks the upper bound"
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.ADVICE: 2}
 
 

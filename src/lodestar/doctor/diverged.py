@@ -1,7 +1,7 @@
 """Recognises runs that cannot teach a forecaster anything good, and says why.
 
-Comes in: a `Run`, or several of one sweep. Goes out: a sentence for each run to set aside. Diverged runs left in the
-training data ruin the forecaster's ranking of good runs, so `prepare` sets them aside and names each one; the doctor
+Comes in: a `Run`, or several of one sweep. Goes out: a sentence for each run to exclude. Diverged runs left in the
+training data ruin the forecaster's ranking of good runs, so `prepare` excludes them and names each one; the doctor
 says the same beforehand. Nothing is deleted.
 """
 
@@ -20,7 +20,7 @@ _ENOUGH_RUNS = 5
 
 
 def why_unusable(run: Run) -> str | None:
-    """The reason to set a run aside, or None."""
+    """The reason to exclude a run, or None."""
     for reason in (_missing, _too_short, _marked, _not_finite, blown_up):
         found = reason(run)
         if found:

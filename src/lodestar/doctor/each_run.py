@@ -50,13 +50,13 @@ def not_finite(run: Run) -> Iterator[Finding]:
     bad = [f"{word} {value} at step {step}" for word, value, step in _first_bad(run)]
     if run.status is Status.DIVERGED:
         how = f" ({bad[0]})" if bad else ""
-        cure = "nothing to do: it is set aside for fitting; its peak lr marks the upper bound"
+        cure = "nothing to do: it is excluded for fitting; its peak lr marks the upper bound"
         yield Finding(Severity.ADVICE, "diverged", run.name, f"diverged{how}, peak lr {run.peak_lr:.3g}", cure)
     elif bad:
         cure = "check the log; a single NaN loss often comes from mixed precision; the run is used without these points"
         yield _warning("not finite", run, f"has {' and '.join(bad)}", cure)
     elif (reason := blown_up(run)) is not None:
-        cure = "nothing to do: a fit sets it aside; its peak lr marks the upper bound"
+        cure = "nothing to do: a fit excludes it; its peak lr marks the upper bound"
         yield Finding(Severity.ADVICE, "diverged", run.name, f"{reason}, peak lr {run.peak_lr:.3g}", cure)
 
 

@@ -56,8 +56,8 @@ class Contest:
 
     def _theirs(self, name: str, fraction: float) -> NDArray[np.float64]:
         rivals = self._simple[name]
-        pieces = self.trial.pieces(fraction)
-        return np.stack([rival.forecast(piece) for rival, piece in zip(rivals, pieces, strict=True)])
+        contexts = self.trial.contexts(fraction)
+        return np.stack([rival.forecast(context) for rival, context in zip(rivals, contexts, strict=True)])
 
     def _fitted(self, kind: type[AbstractSimple]) -> list[AbstractSimple]:
         """One for each tested run; runs with the same past share it."""

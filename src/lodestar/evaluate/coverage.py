@@ -1,4 +1,4 @@
-"""Do the bands hold what they promise? The share of the rest of each run, and of final metrics, inside them.
+"""Do the intervals hold what they promise? The share of the rest of each run, and of final metrics, inside them.
 
 Comes in: a contest. Goes out: a row for each level and fraction. Only what was still to come counts.
 """
@@ -9,12 +9,12 @@ import numpy as np
 
 from lodestar.evaluate.contest import Contest
 from lodestar.evaluate.evaluation import Coverage
-from lodestar.forecaster.bands import LEVELS
+from lodestar.forecaster.intervals import LEVELS
 from lodestar.forecaster.preprocessing.normaliser import METRIC
 
 
 def coverage(contest: Contest, fractions: Sequence[float]) -> tuple[Coverage, ...]:
-    """Every level of the bands at every fraction."""
+    """Every level of the intervals at every fraction."""
     return tuple(_row(contest, seen, level) for seen in fractions for level in LEVELS)
 
 
@@ -25,7 +25,7 @@ def _row(contest: Contest, seen: float, level: float) -> Coverage:
     ahead &= np.isfinite(made.centre)
     inside = np.zeros_like(ahead)
     for run, (centre, spread) in enumerate(zip(made.centre, made.disagreement, strict=True)):
-        lower, upper = trial.forecaster.bands.around(centre, spread, seen, trial.forecaster.times, level)
+        lower, upper = trial.forecaster.intervals.around(centre, spread, seen, trial.forecaster.times, level)
         truth = trial.data.values[run]
         inside[run] = (truth >= lower) & (truth <= upper)
     rows, last = np.arange(len(ahead)), trial.last_metric()

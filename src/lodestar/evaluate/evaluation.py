@@ -101,7 +101,7 @@ class Stiffness:
 
 @dataclasses.dataclass(frozen=True)
 class Drawn:
-    """One forecast of one run in the user's units, with its band; lists of a value a point, by channel."""
+    """One forecast of one run in the user's units, with its interval; lists of a value a point, by channel."""
 
     seen: float
     level: float
@@ -165,7 +165,7 @@ class Selection:
 
 @dataclasses.dataclass(frozen=True)
 class Coverage:
-    """Share of what was still to come that lay inside the band meant to hold `level` of it."""
+    """Share of what was still to come that lay inside the interval meant to hold `level` of it."""
 
     level: float
     seen: float
@@ -183,7 +183,7 @@ class Evaluation:
     metric_name: str
     direction: str
     runs: tuple[str, ...]
-    aside: tuple[tuple[str, str], ...]
+    excluded: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
     past_runs: int
     accuracy: tuple[Accuracy, ...]
@@ -214,7 +214,9 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: NaN becomes None."""
-        return {"format": FORMAT, "version": VERSION, **plain(dataclasses.asdict(self))}
+        data = plain(dataclasses.asdict(self))
+        data["aside"] = data.pop("excluded")  # what the file has called it since the first release
+        return {"format": FORMAT, "version": VERSION, **data}
 
     def to_json(self) -> str:
         """The whole evaluation as one JSON document."""

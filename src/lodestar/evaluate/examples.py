@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lodestar.evaluate.accuracy import errors
 from lodestar.evaluate.contest import Contest
 from lodestar.evaluate.evaluation import OURS, ByChannel, Drawn, Example
-from lodestar.evaluate.ranking import BAND
+from lodestar.evaluate.ranking import LEVEL
 from lodestar.evaluate.trial import Trial
 from lodestar.forecaster.preprocessing.normaliser import CHANNELS
 
@@ -49,10 +49,10 @@ def _example(contest: Contest, run: int, why: str, error: NDArray, fractions: Se
 
 def _drawn(contest: Contest, trial: Trial, run: int, seen: float) -> Drawn:
     made = contest.seen(seen)
-    bands = trial.forecaster.bands
-    lower, upper = bands.around(made.centre[run], made.disagreement[run], seen, trial.forecaster.times, BAND)
+    intervals = trial.forecaster.intervals
+    lower, upper = intervals.around(made.centre[run], made.disagreement[run], seen, trial.forecaster.times, LEVEL)
     centre, lower, upper = (_lists(trial.natural(part)) for part in (made.centre[run], lower, upper))
-    return Drawn(made.stop / trial.data.recipe.points, BAND, centre, lower, upper)
+    return Drawn(made.stop / trial.data.recipe.points, LEVEL, centre, lower, upper)
 
 
 def _lists(values: NDArray[np.float64]) -> dict[str, list[float]]:

@@ -62,7 +62,7 @@ def evaluate(
         metric_name=trial.data.metric_name,
         direction=str(forecaster.direction),
         runs=trial.data.names,
-        aside=trial.data.aside,
+        excluded=trial.data.excluded,
         notes=_notes(trial, contest),
         past_runs=contest.past_runs,
         ablation=ablation(contest, tolerances, seen, tick),
@@ -91,8 +91,8 @@ def _check(fractions: Sequence[float], first_epoch: float | None, most: int) -> 
 
 def _notes(trial: Trial, contest: Contest) -> tuple[str, ...]:
     notes = list(trial.notes)
-    if trial.data.aside:
-        notes.append(f"{len(trial.data.aside)} runs could not be tested and were set aside, with reasons.")
+    if trial.data.excluded:
+        notes.append(f"{len(trial.data.excluded)} runs could not be tested and were excluded, with reasons.")
     if contest.past is None:
         notes.append("The nearest past run did not take part: no past runs were given (lodestar evaluate --against).")
     if len(trial.data) < 10:

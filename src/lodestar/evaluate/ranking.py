@@ -16,7 +16,7 @@ from lodestar.forecaster.preprocessing.normaliser import METRIC
 from lodestar.forecaster.quality import spearman
 from lodestar.runs.run import Direction
 
-BAND = 0.8
+LEVEL = 0.8
 
 
 def ranking(contest: Contest, fractions: Sequence[float]) -> tuple[Ranking, ...]:
@@ -34,22 +34,22 @@ def ranking(contest: Contest, fractions: Sequence[float]) -> tuple[Ranking, ...]
 
 
 def finals(contest: Contest, fractions: Sequence[float]) -> tuple[Finals, ...]:
-    """Our forecast of each final metric with its band, beside the truth."""
+    """Our forecast of each final metric with its interval, beside the truth."""
     return tuple(_finals(contest, seen) for seen in fractions)
 
 
 def _finals(contest: Contest, seen: float) -> Finals:
     trial, made = contest.trial, contest.seen(seen)
-    bands = np.stack(
+    intervals = np.stack(
         [
-            trial.forecaster.bands.around(centre, spread, seen, trial.forecaster.times, BAND)
+            trial.forecaster.intervals.around(centre, spread, seen, trial.forecaster.times, LEVEL)
             for centre, spread in zip(made.centre, made.disagreement, strict=True)
         ]
     )
     centre, lower, upper = (
-        trial.finals(trial.natural(part)).tolist() for part in (made.centre, bands[:, 0], bands[:, 1])
+        trial.finals(trial.natural(part)).tolist() for part in (made.centre, intervals[:, 0], intervals[:, 1])
     )
-    return Finals(seen, BAND, trial.data.names, centre, lower, upper, trial.data.final_metric().tolist())
+    return Finals(seen, LEVEL, trial.data.names, centre, lower, upper, trial.data.final_metric().tolist())
 
 
 def selection(contest: Contest, seen: float) -> tuple[Selection, ...]:

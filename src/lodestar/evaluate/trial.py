@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lodestar._errors import PrepareError
 from lodestar.fitting.dataset import Prepared, prepare
-from lodestar.forecaster.forecast import Piece
+from lodestar.forecaster.forecast import Context
 from lodestar.forecaster.forecaster import Forecaster
 from lodestar.forecaster.preprocessing.normaliser import METRIC
 from lodestar.runs.run import Run
@@ -32,7 +32,7 @@ class Seen:
 
     stop: int
     centre: NDArray[np.float64]  # (runs, points, 3): mean of the members that may speak
-    disagreement: NDArray[np.float64]  # (runs, points, 3): spread over all members, which widens the bands
+    disagreement: NDArray[np.float64]  # (runs, points, 3): spread over all members, which widens the intervals
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,14 +51,14 @@ class Trial:
         """How many points a fraction is; never none."""
         return max(1, round(fraction * self.data.recipe.points))
 
-    def pieces(self, fraction: float) -> list[Piece]:
+    def contexts(self, fraction: float) -> list[Context]:
         """The beginning of every run."""
         stop = self.stop(fraction)
-        return [Piece(v[:stop], m[:stop], 0) for v, m in zip(self.data.values, self.data.mask, strict=True)]
+        return [Context(v[:stop], m[:stop], 0) for v, m in zip(self.data.values, self.data.mask, strict=True)]
 
     def latents(self, fraction: float) -> NDArray[np.float64]:
         """z0 of every run from its beginning: (members, runs, latent)."""
-        return self.forecaster.encode(*self.pieces(fraction))
+        return self.forecaster.encode(*self.contexts(fraction))
 
     def forecast(self, fraction: float, tolerance: float | None = None) -> Seen:
         """Every run from its beginning, by the forecaster's own solver or by Tsit5 at a tolerance."""
@@ -104,7 +104,7 @@ def make_trial(forecaster: Forecaster, runs: Iterable[Run], which: Which = "unse
     data = prepare(tested, recipe=forecaster.recipe)
     speakers = _speakers(data.names, folds, forecaster.members)
     if held.intersection(data.names):
-        notes.append("The bands were measured on some of these runs: their coverage is right by construction here.")
+        notes.append("The intervals were measured on some of these runs: their coverage is right by construction here.")
     hidden = _hidden(data.names, folds, which)
     return Trial(forecaster, data, _raw(tested, data), speakers, hidden, _epochs(tested), tuple(notes))
 
@@ -115,7 +115,7 @@ def _choose(
     """The names to test, and what must be said about the choice."""
     if not names:
         raise PrepareError("there is no run to evaluate on. Fix: check the path of the runs, or the filter")
-    learned = frozenset(forecaster.facts.get("names", forecaster.library.names)) - held
+    learned = frozenset(forecaster.facts.get("names", forecaster.references.names)) - held
     apart = [name for name in names if name not in learned]
     chosen, notes = list(names), []
     if which == "unseen" and apart:

@@ -2,7 +2,7 @@
 
 Comes in: a scheduler (or an adapter around one) and a writer. Goes out: a `Follower` that hears what the scheduler
 hears and hands it on in a thread of its own. A training job neither waits for a tracker nor dies of one: what cannot be
-written is left out, the scheduler records one warning, and the writer is set aside. Between two logged losses lie
+written is left out, the scheduler records one warning, and the writer is dropped. Between two logged losses lie
 `every` steps (default: 2,000 points in a run); metrics and decisions are always written.
 """
 
@@ -171,15 +171,15 @@ def _innermost(scheduler: Any) -> "Scheduler":
 def _sentence(decision: "Decision") -> str:
     parts = [f"After step {decision.step}: {decision.outcome}."]
     if decision.predicted is not None:
-        band = f" ({decision.band[0]:.4g} to {decision.band[1]:.4g})" if decision.band else ""
-        parts.append(f"Predicted final metric {decision.predicted:.4g}{band}.")
+        interval = f" ({decision.interval[0]:.4g} to {decision.interval[1]:.4g})" if decision.interval else ""
+        parts.append(f"Predicted final metric {decision.predicted:.4g}{interval}.")
     if decision.first_lr is not None and decision.last_lr is not None:
         parts.append(f"Learning rate {decision.first_lr:.3g} to {decision.last_lr:.3g} over the next window.")
     return " ".join([*parts, decision.note]).strip()
 
 
 def _numbers(decision: "Decision") -> dict[str, float]:
-    low, high = decision.band or (None, None)
+    low, high = decision.interval or (None, None)
     found = {
         "predicted_final_metric": decision.predicted,
         "predicted_low": low,

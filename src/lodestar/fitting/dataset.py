@@ -1,4 +1,4 @@
-"""From runs to arrays a model can be fitted to, with a report of every run set aside.
+"""From runs to arrays a model can be fitted to, with a report of every run excluded.
 
 Comes in: runs, iterated twice, one at a time. Goes out: `Prepared`: values in model units (runs, points, 3), a mask,
 and the `Recipe` that made them. Large sets live in an unnamed temporary file mapped into memory, so that memory does
@@ -34,7 +34,7 @@ _BLOCK = 256  # runs handled at a time
 
 @dataclasses.dataclass(frozen=True)
 class Prepared:
-    """Runs as arrays. `aside` pairs each run left out with the reason."""
+    """Runs as arrays. `excluded` pairs each run left out with the reason."""
 
     recipe: Recipe
     names: tuple[str, ...]
@@ -44,7 +44,7 @@ class Prepared:
     groups: tuple[str, ...]  # schedule and rate of each run, where known
     metric_name: str
     finals: NDArray[np.float64]  # (runs,): the last metric as logged, user's units; NaN for a run that was cut short
-    aside: tuple[tuple[str, str], ...] = ()
+    excluded: tuple[tuple[str, str], ...] = ()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -79,7 +79,7 @@ def prepare(
     metric_kind: MetricKind = "auto",
     recipe: Recipe | None = None,
 ) -> Prepared:
-    """Set unusable runs aside, resample, smooth, transform, normalise.
+    """Exclude unusable runs, resample, smooth, transform, normalise.
 
     With `recipe` the runs are brought onto an existing forecaster's grid and scale; otherwise one is made from them.
     """
@@ -106,7 +106,7 @@ def prepare(
         groups=tuple(run.group for run in found.usable),
         metric_name=found.usable[0].ending.metric_name,
         finals=finals,
-        aside=found.aside,
+        excluded=found.excluded,
     )
 
 

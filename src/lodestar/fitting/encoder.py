@@ -1,6 +1,6 @@
-"""Encoders: from a piece of a run to the latent of the whole run (the paper's equation 1).
+"""Encoders: from a context (the observed part of a run) to the latent of the whole run (the paper's equation 1).
 
-Comes in: tokens (time, channel means, shares observed) of a piece, with the absolute time of each. Goes out: z0, the
+Comes in: tokens (time, channel means, shares observed) of a context, with the absolute time of each. Goes out: z0, the
 latent state at t = 0. Both encoders read backwards, from the newest token to the oldest. `GRUEncoder` is the fast one;
 `OdeRnnEncoder` lets its state drift by an ODE between tokens (Rubanova et al. 2019).
 """
@@ -16,7 +16,7 @@ from lodestar.forecaster.architecture import TOKEN_FEATURES, Architecture
 
 
 class AbstractEncoder(eqx.Module):
-    """Reads the tokens of one piece and returns z0."""
+    """Reads the tokens of one context and returns z0."""
 
     cell: eqx.AbstractVar[eqx.nn.GRUCell]
     readout: eqx.AbstractVar[eqx.nn.Linear]

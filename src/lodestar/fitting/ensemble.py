@@ -64,8 +64,8 @@ def fit(
     """Fit a latent ODE to runs, or an ensemble of them (`members`; the default preset has two).
 
     `hold_out`: the share of runs each member is checked on and never learns from; the fit stops when they stop
-    improving, and bands and quality figures come from them. `checkpoint`: a folder; a fit that was killed goes on from
-    there, to the same result. `changes`: any setting of `FitSettings` or `Architecture`, such as `updates=5000`
+    improving, and intervals and quality figures come from them. `checkpoint`: a folder; a fit that was killed goes on
+    from there, to the same result. `changes`: any setting of `FitSettings` or `Architecture`, such as `updates=5000`
     or `members=4`.
     """
     settings = _whole_chunks(fit_settings(preset, **changes))
@@ -73,7 +73,11 @@ def fit(
     if len(data) < _LEAST_RUNS:
         raise FitError(
             f"a fit needs at least {_LEAST_RUNS} usable runs, got {len(data)}"
-            + (f" ({len(data.aside)} were set aside, the first because: {data.aside[0][1]})" if data.aside else "")
+            + (
+                f" ({len(data.excluded)} were excluded, the first because: {data.excluded[0][1]})"
+                if data.excluded
+                else ""
+            )
             + ". Fix: add runs with different schedules and rates; lodestar doctor says which"
         )
     folds = make_folds(len(data), settings.members, hold_out, seed=seed)
@@ -188,7 +192,7 @@ def _facts(
         "runs": len(data),
         "names": list(data.names[:_MOST_NAMES]),
         "held_out": [[data.names[i] for i in fold.held_out][:_MOST_NAMES] for fold in folds],
-        "set_aside": [list(pair) for pair in data.aside[:_MOST_NAMES]],
+        "set_aside": [list(pair) for pair in data.excluded[:_MOST_NAMES]],
         "total_steps": [int(np.min(data.total_steps)), int(np.max(data.total_steps))],
         "metric_name": data.metric_name,
         "updates": [p.update for p in ended],

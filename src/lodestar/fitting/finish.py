@@ -1,7 +1,7 @@
-"""From fitted weights to a forecaster: the spread of latents, the library, the ranges, the bands, the quality.
+"""From fitted weights to a forecaster: spread of latents, reference runs, ranges, intervals, quality.
 
-Comes in: weights of all members, the prepared runs, the folds. Goes out: a `Forecaster`. Bands and quality come from
-runs that the member at hand never saw; where nothing was held out they are wide and empty, and say so.
+Comes in: weights of all members, the prepared runs, the folds. Goes out: a `Forecaster`. Intervals and quality come
+from runs that the member at hand never saw; where nothing was held out they are wide and empty, and say so.
 """
 
 import dataclasses
@@ -15,17 +15,17 @@ from scipy import stats
 from lodestar.fitting.dataset import Prepared
 from lodestar.fitting.folds import Fold
 from lodestar.forecaster.architecture import Architecture
-from lodestar.forecaster.bands import LEVELS, SEEN, TARGETS, Bands, widened
-from lodestar.forecaster.forecast import Piece
+from lodestar.forecaster.forecast import Context
 from lodestar.forecaster.forecaster import Forecaster, Ranges
-from lodestar.forecaster.library import Library
+from lodestar.forecaster.intervals import LEVELS, SEEN, TARGETS, Intervals, widened
 from lodestar.forecaster.network import Network
 from lodestar.forecaster.preprocessing.normaliser import LR, METRIC
 from lodestar.forecaster.quality import relative_mse, spearman
+from lodestar.forecaster.reference_runs import ReferenceRuns
 from lodestar.runs.run import Direction
 
-_LIBRARY = 32
-_LOOKED_AT = 200  # most runs used for bands, spread and quality
+_REFERENCES = 32
+_LOOKED_AT = 200  # most runs used for intervals, spread and quality
 _WINDOW = 0.05
 _LEAST_GOOD = 5  # runs that a table of good ones is made from
 
@@ -38,27 +38,27 @@ def finish(
         network=Network(shape, weights),
         recipe=data.recipe,
         spread=np.ones((len(folds), shape.latent)),
-        library=Library((), np.zeros((0, 0, 3)), np.zeros((0, 0, 3), bool), np.zeros(0)),
+        references=ReferenceRuns((), np.zeros((0, 0, 3)), np.zeros((0, 0, 3), bool), np.zeros(0)),
         ranges=_ranges(data),
-        bands=Bands.wide(),
+        intervals=Intervals.wide(),
         facts=facts,
         quality={},
     )
     spread = _spread(bare, data)
-    library = _library(bare, data)
+    references = _references(bare, data)
     apart = held_out(bare, data, folds)
     if len(apart[0].truth) == 0:
-        return dataclasses.replace(bare, spread=spread, library=library)
-    bands, quality = measure_bands(apart, data.recipe.direction), _quality(data, apart[1], apart[5])
-    return dataclasses.replace(bare, spread=spread, library=library, bands=bands, quality=quality)
+        return dataclasses.replace(bare, spread=spread, references=references)
+    intervals, quality = measure_intervals(apart, data.recipe.direction), _quality(data, apart[1], apart[5])
+    return dataclasses.replace(bare, spread=spread, references=references, intervals=intervals, quality=quality)
 
 
-def pieces_of(data: Prepared, runs: Sequence[int] | NDArray[np.int64], low: float, high: float) -> list[Piece]:
+def contexts_of(data: Prepared, runs: Sequence[int] | NDArray[np.int64], low: float, high: float) -> list[Context]:
     """The same stretch of several runs."""
     points = data.recipe.points
     start = round(low * points)
     stop = max(start + 1, round(high * points))
-    return [Piece(data.values[run, start:stop], data.mask[run, start:stop], start) for run in runs]
+    return [Context(data.values[run, start:stop], data.mask[run, start:stop], start) for run in runs]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +79,7 @@ class HeldOut:
         if len(runs) == 0:
             empty = np.zeros((0, data.recipe.points, 3))
             return cls(empty, empty, empty.astype(bool), empty, np.zeros(0))
-        latents = forecaster.encode(*pieces_of(data, runs, 0.0, seen))
+        latents = forecaster.encode(*contexts_of(data, runs, 0.0, seen))
         raw = forecaster.network.decode(latents, forecaster.times)
         own = raw[members, np.arange(len(runs))]
         final = data.recipe.normaliser.metric.forward(data.finals[runs])
@@ -87,7 +87,7 @@ class HeldOut:
 
 
 def held_out(forecaster: Forecaster, data: Prepared, folds: Sequence[Fold]) -> list[HeldOut]:
-    """Forecasts of the held-out runs after each fraction that bands are measured at."""
+    """Forecasts of the held-out runs after each fraction that intervals are measured at."""
     return [HeldOut.of(forecaster, data, folds, seen) for seen in SEEN]
 
 
@@ -95,11 +95,11 @@ def _spread(forecaster: Forecaster, data: Prepared) -> NDArray[np.float64]:
     """Per member and dimension, the spread of latents of windows all over the training runs."""
     runs = np.arange(len(data))[:_LOOKED_AT]
     places = np.linspace(0.0, 1.0 - _WINDOW, 6)
-    pieces = [piece for low in places for piece in pieces_of(data, runs, low, low + _WINDOW)]
-    return np.maximum(forecaster.encode(*pieces).std(axis=1), 1e-6)
+    contexts = [context for low in places for context in contexts_of(data, runs, low, low + _WINDOW)]
+    return np.maximum(forecaster.encode(*contexts).std(axis=1), 1e-6)
 
 
-def _library(forecaster: Forecaster, data: Prepared) -> Library:
+def _references(forecaster: Forecaster, data: Prepared) -> ReferenceRuns:
     """The best runs that went to the end, by the model's reading of their final metric."""
     whole = np.flatnonzero(data.mask[:, -1, LR])
     if len(whole) == 0:
@@ -107,13 +107,13 @@ def _library(forecaster: Forecaster, data: Prepared) -> Library:
     merit = np.concatenate(
         [_reading(forecaster, data, whole[start : start + 256]) for start in range(0, len(whole), 256)]
     )
-    order = np.argsort(-merit if data.recipe.direction is Direction.MAX else merit, kind="stable")[:_LIBRARY]
+    order = np.argsort(-merit if data.recipe.direction is Direction.MAX else merit, kind="stable")[:_REFERENCES]
     best = whole[order]
-    return Library(tuple(data.names[i] for i in best), data.values[best], data.mask[best], merit[order])
+    return ReferenceRuns(tuple(data.names[i] for i in best), data.values[best], data.mask[best], merit[order])
 
 
 def _reading(forecaster: Forecaster, data: Prepared, runs: NDArray[np.int64]) -> NDArray[np.float64]:
-    latents = forecaster.encode(*pieces_of(data, runs, 0.0, 1.0))
+    latents = forecaster.encode(*contexts_of(data, runs, 0.0, 1.0))
     last = forecaster.network.decode(latents, np.ones(1))[:, :, 0, METRIC].mean(axis=0)
     return data.recipe.normaliser.metric.inverse(last)
 
@@ -134,10 +134,10 @@ def _ranges(data: Prepared) -> Ranges:
     return Ranges(low, high, rate_low, rate_high)
 
 
-def measure_bands(apart: Sequence[HeldOut], direction: Direction) -> Bands:
+def measure_intervals(apart: Sequence[HeldOut], direction: Direction) -> Intervals:
     """Quantiles of truth minus forecast in bins of (seen, target), widened a little for the few runs they come from.
 
-    Each offset is divided by how much wider the band will be where members disagree as they did there.
+    Each offset is divided by how much wider the interval will be where members disagree as they did there.
     """
     shape = (len(SEEN), len(TARGETS), 3)
     low, high, typical = np.zeros((len(LEVELS), *shape)), np.zeros((len(LEVELS), *shape)), np.zeros(shape)
@@ -156,13 +156,13 @@ def measure_bands(apart: Sequence[HeldOut], direction: Direction) -> Bands:
                     low[which, row, column, channel], high[which, row, column, channel] = _quantiles(
                         off, level, len(part.truth)
                     )
-    return Bands(low, high, typical, _good(apart, typical, direction))
+    return Intervals(low, high, typical, _good(apart, typical, direction))
 
 
 def _good(apart: Sequence[HeldOut], typical: NDArray, direction: Direction) -> NDArray[np.float64] | None:
     """The same of final metrics as logged, noise and all, among the runs forecast to end in the better half.
 
-    (2, levels, seen). From so few runs a spread is better known than quantiles: bands are even, by Student's t.
+    (2, levels, seen). From so few runs a spread is better known than quantiles: intervals are even, by Student's t.
     """
     found = np.zeros((2, len(LEVELS), len(SEEN)))
     for row, part in enumerate(apart):

@@ -1,6 +1,6 @@
 """Which runs each member of an ensemble learns from, and which it is checked on.
 
-Each member holds a different fold out, so that every run is forecast by someone who never saw it (bands and quality
+Each member holds a different fold out, so that every run is forecast by someone who never saw it (intervals and quality
 figures are honest), and every run teaches most of the members.
 """
 
@@ -32,6 +32,6 @@ def make_folds(runs: int, members: int, hold_out: float, *, seed: int) -> tuple[
         return tuple(Fold(np.sort(order), np.zeros(0, np.int64)) for _ in range(members))
     folds = []
     for member in range(members):
-        aside = order[member * count : (member + 1) * count]
-        folds.append(Fold(np.sort(np.setdiff1d(order, aside)), np.sort(aside)))
+        held_out = order[member * count : (member + 1) * count]
+        folds.append(Fold(np.sort(np.setdiff1d(order, held_out)), np.sort(held_out)))
     return tuple(folds)

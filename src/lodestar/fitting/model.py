@@ -1,6 +1,6 @@
 """The latent ODE: encoder, field, decoder (the paper's equations 1 to 3).
 
-Comes in: tokens of pieces. Goes out: the whole run's loss, metric and lr in model units. Knows arrays, not runs.
+Comes in: tokens of contexts. Goes out: the whole run's loss, metric and lr in model units. Knows arrays, not runs.
 """
 
 import equinox as eqx
@@ -35,7 +35,7 @@ class LatentODE(eqx.Module):
         self.shape = shape
 
     def encode(self, tokens, valid) -> Float[Array, " latent"]:
-        """Tokens of one piece to z0."""
+        """Tokens of one context to z0."""
         return self.encoder(tokens, valid)
 
     def states(self, z0: Float[Array, " latent"], times: Times) -> Float[Array, "times latent"]:

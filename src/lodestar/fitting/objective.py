@@ -35,7 +35,7 @@ class Reader(eqx.Module):
 def reconstruct(
     model: LatentODE, tokens: Float[Array, "batch tokens 7"], valid: Bool[Array, "batch tokens"], reader: Reader
 ) -> tuple[Float[Array, "batch points 3"], Float[Array, "batch knots latent"]]:
-    """Whole runs from pieces, and the latent paths."""
+    """Whole runs from contexts, and the latent paths."""
     z0 = jax.vmap(model.encode)(tokens, valid)
     if model.shape.solver == "tsit5":
         path = jax.vmap(lambda z: model.states(z, reader.times))(z0)

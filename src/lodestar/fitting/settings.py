@@ -27,9 +27,9 @@ class FitSettings(BaseModel):
     targets: int = Field(ge=0, description="points of each run reconstructed in an update; 0: all")
     path_weight: float = Field(ge=0, description="weight of the latent path-length penalty")
     token_noise: float = Field(ge=0, description="noise on the loss and metric the encoder sees, in model units")
-    token_shift: float = Field(ge=0, description="the same for a whole piece: an offset of its loss and metric")
-    from_start: float = Field(ge=0, le=1, description="share of the pieces that begin at the run's first point")
-    shortest: float = Field(gt=0, le=1, description="shortest piece, as a fraction of the run")
+    token_shift: float = Field(ge=0, description="the same for a whole context: an offset of its loss and metric")
+    from_start: float = Field(ge=0, le=1, description="share of the contexts that begin at the run's first point")
+    shortest: float = Field(gt=0, le=1, description="shortest context, as a fraction of the run")
     clip: float = Field(ge=0, description="largest gradient norm; 0: none")
     bits: Literal[32, 64] = 32
     check_every: int = Field(ge=1, description="updates between two looks at the held-out runs")

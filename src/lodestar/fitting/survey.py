@@ -1,7 +1,7 @@
 """A first look at the runs: which are usable, and what a recipe needs to know of them.
 
-Comes in: a stream of runs, one at a time. Goes out: small facts of the usable ones, and a sentence for each run set
-aside. No curve is kept, so that a store of any size passes through.
+Comes in: a stream of runs, one at a time. Goes out: small facts of the usable ones, and a sentence for each run
+excluded. No curve is kept, so that a store of any size passes through.
 """
 
 import dataclasses
@@ -29,10 +29,10 @@ class Usable:
 
 @dataclasses.dataclass(frozen=True)
 class Survey:
-    """Usable runs in order, runs set aside with the reason, and the one direction of the metric."""
+    """Usable runs in order, runs excluded with the reason, and the one direction of the metric."""
 
     usable: tuple[Usable, ...]
-    aside: tuple[tuple[str, str], ...]
+    excluded: tuple[tuple[str, str], ...]
     direction: Direction
 
     def default_points(self) -> int:
@@ -46,23 +46,23 @@ class Survey:
 
 
 def survey(runs: Iterable[Run]) -> Survey:
-    """Sort the runs into usable and set aside."""
+    """Sort the runs into usable and excluded."""
     usable: list[Usable] = []
-    aside: list[tuple[str, str]] = []
+    excluded: list[tuple[str, str]] = []
     for run in runs:
         reason = why_unusable(run)
         if reason is None:
             group = f"{run.facts.schedule or '?'} {run.peak_lr:.3g}"
             usable.append(Usable(ending(run), _intervals(run), run.total_steps, group))
         else:
-            aside.append((run.name, reason))
+            excluded.append((run.name, reason))
     direction = _one_direction(usable)
     stuck = stuck_beside([run.ending for run in usable])
-    aside.extend(stuck.items())
+    excluded.extend(stuck.items())
     usable = [run for run in usable if run.ending.name not in stuck]
     if not usable or direction is None:
-        raise PrepareError(_none_left(aside))
-    return Survey(tuple(usable), tuple(aside), direction)
+        raise PrepareError(_none_left(excluded))
+    return Survey(tuple(usable), tuple(excluded), direction)
 
 
 def _intervals(run: Run) -> int:
@@ -78,9 +78,9 @@ def _one_direction(usable: list[Usable]) -> Direction | None:
     return found.pop() if found else None
 
 
-def _none_left(aside: list[tuple[str, str]]) -> str:
-    if not aside:
+def _none_left(excluded: list[tuple[str, str]]) -> str:
+    if not excluded:
         return "there is no run to prepare. Fix: import some with lodestar import, or check the store's path"
-    shown = "; ".join(f"{name[:60]}: {why}" for name, why in aside[:5])
-    more = f"; and {len(aside) - 5} more" if len(aside) > 5 else ""
-    return f"no usable run among {len(aside)} ({shown}{more}). Fix: see what lodestar doctor says of these runs"
+    shown = "; ".join(f"{name[:60]}: {why}" for name, why in excluded[:5])
+    more = f"; and {len(excluded) - 5} more" if len(excluded) > 5 else ""
+    return f"no usable run among {len(excluded)} ({shown}{more}). Fix: see what lodestar doctor says of these runs"

@@ -18,16 +18,16 @@ from jaxtyping import Array, PRNGKeyArray
 from numpy.typing import NDArray
 
 from lodestar._errors import FitError
+from lodestar.fitting.contexts import random_contexts
 from lodestar.fitting.folds import Fold
 from lodestar.fitting.model import LatentODE
 from lodestar.fitting.objective import Reader, objective, reconstruct
-from lodestar.fitting.pieces import random_pieces
 from lodestar.fitting.settings import FitSettings
-from lodestar.forecaster.tokens import piece_tokens
+from lodestar.forecaster.tokens import context_tokens
 
 POOL = 512  # runs in memory at a time
 _WATCHED = 48  # held-out runs looked at during training
-_LOOKS = ((0.0, 0.05), (0.0, 0.25), (0.0, 0.5), (0.45, 0.5), (0.7, 0.75))  # pieces of them, as fractions
+_LOOKS = ((0.0, 0.05), (0.0, 0.25), (0.0, 0.5), (0.45, 0.5), (0.7, 0.75))  # contexts of them, as fractions
 
 
 @dataclasses.dataclass
@@ -117,7 +117,7 @@ class Trainer:
         return jnp.asarray(values[train], self.dtype), jnp.asarray(mask[train])
 
     def _watch(self, values: NDArray, mask: NDArray, held_out: NDArray[np.int64]) -> tuple[Array, ...] | None:
-        """Fixed pieces of held-out runs, as tokens, with the whole runs to compare to."""
+        """Fixed contexts of held-out runs, as tokens, with the whole runs to compare to."""
         held_out = held_out[:_WATCHED]
         if len(held_out) == 0:
             return None
@@ -126,8 +126,8 @@ class Trainer:
         for run in held_out:
             for low, high in _LOOKS:
                 start, stop = round(low * points), max(round(low * points) + 1, round(high * points))
-                piece = (values[run, start:stop], mask[run, start:stop])
-                made = piece_tokens(*piece, start, points, self.settings.architecture.tokens)
+                context = (values[run, start:stop], mask[run, start:stop])
+                made = context_tokens(*context, start, points, self.settings.architecture.tokens)
                 tokens.append(made[0])
                 valid.append(made[1])
         whole = np.repeat(np.asarray(held_out), len(_LOOKS))
@@ -157,7 +157,7 @@ class Trainer:
         which, where, rows = jax.random.split(key, 3)
         runs, batch, points = values.shape[0], self.settings.batch, values.shape[1]
         index = jax.random.permutation(which, runs)[jnp.arange(batch) % runs]
-        tokens, valid = random_pieces(where, totals[index], self.settings)
+        tokens, valid = random_contexts(where, totals[index], self.settings)
         targets = self.settings.targets
         if not targets or targets >= points:
             return tokens, valid, values[index], mask[index], self.reader

@@ -16,7 +16,7 @@ TOKEN_FEATURES = 7  # time, three channel means, three shares of points observed
 
 @dataclasses.dataclass(frozen=True)
 class Architecture:
-    """Sizes and solver; the defaults are the default preset's. `tokens`: into how many equal bins a piece is cut."""
+    """Sizes and solver; the defaults are the default preset's. `tokens`: into how many equal bins a context is cut."""
 
     encoder: Literal["gru", "ode-rnn"] = "gru"
     latent: int = 20

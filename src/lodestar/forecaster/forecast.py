@@ -1,4 +1,4 @@
-"""What a forecast is: the whole run redrawn, with bands, in the user's units."""
+"""What a forecast is made from, the context, and what it is: the whole run with intervals, in the user's units."""
 
 import dataclasses
 from typing import Any
@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 
 @dataclasses.dataclass(frozen=True)
-class Piece:
-    """A stretch of a run on the grid: `values` and `mask` (length, 3) in model units, from point `start`."""
+class Context:
+    """The observed part of a run, on the grid: `values` and `mask` (length, 3) in model units, from point `start`."""
 
     values: NDArray[np.float64]
     mask: NDArray[np.bool_]
@@ -17,10 +17,10 @@ class Piece:
 
     def __post_init__(self):
         if self.values.ndim != 2 or self.values.shape[1] != 3 or self.values.shape != self.mask.shape:
-            raise ValueError(f"a piece needs values and mask (length, 3), got {self.values.shape}, {self.mask.shape}")
+            raise ValueError(f"a context needs values and mask (length, 3), got {self.values.shape}, {self.mask.shape}")
         if len(self.values) < 1 or self.start < 0:
             raise ValueError(
-                f"a piece needs at least one point and a start >= 0, got {len(self.values)} at {self.start}"
+                f"a context needs at least one point and a start >= 0, got {len(self.values)} at {self.start}"
             )
 
     @property
@@ -30,8 +30,8 @@ class Piece:
 
 
 @dataclasses.dataclass(frozen=True)
-class Band:
-    """A forecast quantity and the band around it."""
+class Interval:
+    """A forecast quantity and the interval around it."""
 
     centre: NDArray[np.float64]
     lower: NDArray[np.float64]
@@ -40,14 +40,14 @@ class Band:
 
 @dataclasses.dataclass(frozen=True)
 class Forecast:
-    """The whole run, from its first to its last point, as the forecaster sees it after a piece."""
+    """The whole run, from its first to its last point, as the forecaster sees it given a context."""
 
     times: NDArray[np.float64]  # fractions of the run
-    loss: Band
-    metric: Band
-    lr: Band
-    level: float  # the share of runs the bands are meant to hold
-    seen: tuple[int, int]  # the points of the piece
+    loss: Interval
+    metric: Interval
+    lr: Interval
+    level: float  # the share of runs the intervals are meant to hold
+    seen: tuple[int, int]  # the points of the context
 
     def steps(self, total_steps: int) -> NDArray[np.int64]:
         """The optimizer steps of the points, for a run of that length."""

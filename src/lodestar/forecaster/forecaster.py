@@ -1,7 +1,8 @@
 """The forecaster: what a fit leaves behind and a training job loads. NumPy and SciPy only.
 
-Comes in: a file, then pieces of a live or stored run. Goes out: forecasts of the whole run with bands, and latents and
-decoded ensembles for the scheduler. It does its own smoothing and resampling (the recipe of its training runs).
+Comes in: a file, then contexts (the observed part) of a live or stored run. Goes out: forecasts of the whole run with
+intervals, and latents and decoded ensembles for the scheduler. It does its own smoothing and resampling (the recipe of
+its training runs).
 """
 
 import dataclasses
@@ -15,12 +16,12 @@ from numpy.typing import NDArray
 from lodestar._errors import ForecasterError
 from lodestar.forecaster import file
 from lodestar.forecaster.architecture import Architecture
-from lodestar.forecaster.bands import Bands
-from lodestar.forecaster.forecast import Band, Forecast, Piece
-from lodestar.forecaster.library import Library
+from lodestar.forecaster.forecast import Context, Forecast, Interval
+from lodestar.forecaster.intervals import Intervals
 from lodestar.forecaster.network import Network, weight_shapes
 from lodestar.forecaster.preprocessing.recipe import Recipe
-from lodestar.forecaster.tokens import piece_tokens
+from lodestar.forecaster.reference_runs import ReferenceRuns
+from lodestar.forecaster.tokens import context_tokens
 from lodestar.runs.run import Direction, Run, Series
 
 
@@ -50,9 +51,9 @@ class Forecaster:
     network: Network
     recipe: Recipe
     spread: NDArray[np.float64]  # (members, latent): the spread of training latents, the unit of the noise
-    library: Library
+    references: ReferenceRuns
     ranges: Ranges
-    bands: Bands
+    intervals: Intervals
     facts: Mapping[str, Any]  # how it was fitted: runs, preset, seed, updates, metric name, ...
     quality: Mapping[str, Any]  # figures on held-out runs
 
@@ -76,7 +77,7 @@ class Forecaster:
         """The fractions of the run at which the points stand."""
         return np.arange(1, self.points + 1) / self.points
 
-    def piece(
+    def context(
         self,
         loss: Series,
         metric: Series,
@@ -85,7 +86,7 @@ class Forecaster:
         *,
         start: int = 0,
         stop: int | None = None,
-    ) -> Piece:
+    ) -> Context:
         """Raw series on the grid, smoothed and normalised, cut to points [start, stop) (default: all that was seen)."""
         on_grid = self.recipe.to_points(loss, metric, lr, total_steps)
         seen = np.flatnonzero(on_grid.mask.any(axis=1))
@@ -94,18 +95,20 @@ class Forecaster:
         if stop <= start:
             raise ForecasterError(f"no point between {start} and {stop} was observed: log some steps first")
         values = self.recipe.normalised(on_grid)
-        return Piece(values[start:stop], on_grid.mask[start:stop], start)
+        return Context(values[start:stop], on_grid.mask[start:stop], start)
 
-    def piece_of(self, run: Run, fraction: float = 1.0) -> Piece:
+    def context_of(self, run: Run, fraction: float = 1.0) -> Context:
         """The first `fraction` of a stored run."""
         if not 0 < fraction <= 1:
             raise ValueError(f"fraction must be in (0, 1], got {fraction}")
         stop = max(1, round(fraction * self.points))
-        return self.piece(run.loss, run.metric, run.lr, run.total_steps, stop=stop)
+        return self.context(run.loss, run.metric, run.lr, run.total_steps, stop=stop)
 
-    def encode(self, *pieces: Piece) -> NDArray[np.float64]:
-        """z0 of each piece: (members, pieces, latent)."""
-        made = [piece_tokens(p.values, p.mask, p.start, self.points, self.network.shape.tokens) for p in pieces]
+    piece, piece_of = context, context_of  # their names in release one
+
+    def encode(self, *contexts: Context) -> NDArray[np.float64]:
+        """z0 of each context: (members, contexts, latent)."""
+        made = [context_tokens(p.values, p.mask, p.start, self.points, self.network.shape.tokens) for p in contexts]
         return self.network.encode(np.stack([t for t, _ in made]), np.stack([v for _, v in made]))
 
     def decode(self, z0: NDArray[np.float64], times: NDArray[np.float64] | None = None) -> Trajectories:
@@ -116,37 +119,37 @@ class Forecaster:
             channels.loss.inverse(raw[..., 0]), channels.metric.inverse(raw[..., 1]), channels.lr.inverse(raw[..., 2])
         )
 
-    def forecast(self, piece: Piece, level: float = 0.8) -> Forecast:
-        """The whole run from a piece of it, with bands meant to hold `level` of such runs."""
-        raw = self.network.decode(self.encode(piece), self.times)[:, 0]
+    def forecast(self, context: Context, level: float = 0.8) -> Forecast:
+        """The whole run from a context, with intervals meant to hold `level` of such runs."""
+        raw = self.network.decode(self.encode(context), self.times)[:, 0]
         centre, spread = raw.mean(axis=0), raw.std(axis=0)
-        lower, upper = self.bands.around(centre, spread, piece.stop / self.points, self.times, level)
+        lower, upper = self.intervals.around(centre, spread, context.stop / self.points, self.times, level)
         back = [self.recipe.normaliser.inverse(part) for part in (centre, lower, upper)]
-        loss, metric, lr = (Band(*(part[:, channel] for part in back)) for channel in range(3))
-        return Forecast(self.times, loss, metric, lr, level, (piece.start, piece.stop))
+        loss, metric, lr = (Interval(*(part[:, channel] for part in back)) for channel in range(3))
+        return Forecast(self.times, loss, metric, lr, level, (context.start, context.stop))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the file: to a temporary name, then renamed."""
         tensors = {f"weights.{name}": value for name, value in self.network.weights.items()}
         tensors |= {
             "latent.spread": self.spread,
-            "library.values": self.library.values.astype(np.float32),
-            "library.mask": self.library.mask,
-            "library.merit": self.library.merit,
+            "library.values": self.references.values.astype(np.float32),
+            "library.mask": self.references.mask,
+            "library.merit": self.references.merit,
             "ranges.low": self.ranges.low,
             "ranges.high": self.ranges.high,
-            "bands.low": self.bands.low,
-            "bands.high": self.bands.high,
-            "bands.typical": self.bands.typical,
+            "bands.low": self.intervals.low,
+            "bands.high": self.intervals.high,
+            "bands.typical": self.intervals.typical,
         }
-        if self.bands.good is not None:
-            tensors["bands.good"] = self.bands.good
+        if self.intervals.good is not None:
+            tensors["bands.good"] = self.intervals.good
         header = {
             "architecture": self.network.shape.to_dict(),
             "recipe": self.recipe.to_dict(),
             "lr_min": self.ranges.lr_min,
             "lr_max": self.ranges.lr_max,
-            "library": list(self.library.names),
+            "library": list(self.references.names),
             "facts": dict(self.facts),
             "quality": dict(self.quality),
         }
@@ -169,14 +172,16 @@ def _assemble(tensors: Mapping[str, NDArray], header: Mapping[str, Any]) -> Fore
         network=Network(shape, weights),
         recipe=Recipe.from_dict(header["recipe"]),
         spread=tensors["latent.spread"],
-        library=Library(
+        references=ReferenceRuns(
             tuple(header["library"]),
             tensors["library.values"].astype(np.float64),
             tensors["library.mask"],
             tensors["library.merit"],
         ),
         ranges=Ranges(tensors["ranges.low"], tensors["ranges.high"], float(header["lr_min"]), float(header["lr_max"])),
-        bands=Bands(tensors["bands.low"], tensors["bands.high"], tensors["bands.typical"], tensors.get("bands.good")),
+        intervals=Intervals(
+            tensors["bands.low"], tensors["bands.high"], tensors["bands.typical"], tensors.get("bands.good")
+        ),
         facts=header["facts"],
         quality=header["quality"],
     )

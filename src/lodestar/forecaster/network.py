@@ -41,7 +41,7 @@ class Network:
         self._intervals: tuple[bytes, list[tuple[int, NDArray, NDArray]]] = (b"", [])
 
     def encode(self, tokens: NDArray, valid: NDArray) -> NDArray[np.float64]:
-        """Tokens of some pieces (pieces, tokens, 7) to z0 (members, pieces, latent)."""
+        """Tokens of some contexts (contexts, tokens, 7) to z0 (members, contexts, latent)."""
         state = np.zeros((self.members, tokens.shape[0], self.shape.hidden))
         if self.shape.encoder == "gru":
             for j in range(tokens.shape[1] - 1, -1, -1):

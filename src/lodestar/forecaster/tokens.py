@@ -1,9 +1,9 @@
-"""Tokens: how a piece of a run is shown to the encoder.
+"""Tokens: how a context, the observed part of a run, is shown to the encoder.
 
-A piece is a stretch of points. It is cut into a fixed number of equal bins, and each bin becomes one token: its time
+A context is a stretch of points. It is cut into a fixed number of equal bins, and each bin becomes one token: its time
 (the mean fraction of the run), the mean of each channel over the points observed, and the share of points observed. A
-piece with fewer points than bins leaves some bins empty (not valid). Sums come from running totals, so that any piece
-costs the same; the fit uses the same edges and totals in JAX.
+context with fewer points than bins leaves some bins empty (not valid). Sums come from running totals, so that any
+context costs the same; the fit uses the same edges and totals in JAX.
 """
 
 import numpy as np
@@ -19,10 +19,10 @@ def running_totals(values: NDArray, mask: NDArray) -> NDArray[np.float64]:
     return np.concatenate([zero, np.cumsum(both, axis=-2)], axis=-2)
 
 
-def piece_tokens(
+def context_tokens(
     values: NDArray, mask: NDArray, start: int, points: int, tokens: int
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Tokens of a piece whose first point is point `start` of a run of `points`: ((tokens, 7), valid)."""
+    """Tokens of a context whose first point is point `start` of a run of `points`: ((tokens, 7), valid)."""
     length = len(values)
     totals = running_totals(values, mask)
     edges = np.arange(tokens + 1) * length // tokens

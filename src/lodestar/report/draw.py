@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lodestar._extras import need
-from lodestar.report.html import Axis, Band, Bars, Chart, Histogram, Line, Points, Rule, Series
+from lodestar.report.html import Axis, Bars, Chart, Histogram, Line, Points, Rule, Series, Shading
 from lodestar.report.ink import BAND, COLOURS, FAINT, INK, Panel
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _leads(chart: Chart, series: Series) -> bool:
     return len(peers) < len(chart.series) and series is (lines or peers)[0]
 
 
-_ORDER = (Band, Histogram, Bars, Line, Points)
+_ORDER = (Shading, Histogram, Bars, Line, Points)
 
 
 def _series(axes: "Axes", chart: Chart, series: Series, colour: Any, label: str | None) -> None:
@@ -68,7 +68,7 @@ def _series(axes: "Axes", chart: Chart, series: Series, colour: Any, label: str 
         }
         dash = "--" if series.dashed else "-"
         axes.plot(_floats(series.x), _floats(series.y), dash, color=colour, label=label, **style)
-    elif isinstance(series, Band):
+    elif isinstance(series, Shading):
         low, high = _floats(series.low), _floats(series.high)
         axes.fill_between(_floats(series.x), low, high, color=colour, alpha=series.strength, linewidth=0, label=label)
     elif isinstance(series, Points):

@@ -64,8 +64,8 @@ class RunSet:
             count = min(max(count, 1), len(groups) - 1)
         picked = np.random.default_rng(seed).permutation(len(groups))[:count]
         keys = list(groups)
-        aside = {run.name for index in picked for run in groups[keys[index]]}
-        return self.filter(lambda run: run.name not in aside), self.filter(lambda run: run.name in aside)
+        held_out = {run.name for index in picked for run in groups[keys[index]]}
+        return self.filter(lambda run: run.name not in held_out), self.filter(lambda run: run.name in held_out)
 
     @property
     def direction(self) -> Direction:

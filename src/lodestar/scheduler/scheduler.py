@@ -260,7 +260,7 @@ class Scheduler:
         self._follow(after)
         note = (
             f"a rate does here what {self._gear:.2g} times that rate did in the past runs, so the plan's rates are "
-            f"divided by {self._gear:.2g}; the run is redrawn {found.unlike:.2g} times worse than past runs are"
+            f"divided by {self._gear:.2g}; the run is forecast {found.unlike:.2g} times worse than past runs are"
         )
         self._record(Verdict(Outcome.GEARED, predicted=self._course.predicted), Outcome.GEARED, int(after), note)
 

@@ -13,11 +13,13 @@ from typing import Any, Literal
 
 Preset = Literal["default", "paper"]
 
-CANDIDATES = ("local", "library", "midpoint")
+CANDIDATES = ("local", "references", "midpoint")
 MATCHINGS = ("nearest", "highest-lr")
 SCORES = ("consensus", "each")
 MEANS = ("log", "arithmetic")
-PIECES = ("window", "all")
+CONTEXTS = ("window", "all")
+_KEYS = {"context": "piece"}  # what a saved state, and release one, call a setting
+_OLD_SOURCES = {"library": "references"}
 OPENINGS = ("whole", "first-window")
 
 
@@ -28,7 +30,7 @@ class Settings:
     opening: str = "whole"  # the first plan: from the best past runs as a whole, or from the best one's first window
     opening_runs: int = 5  # how many of the best are averaged in it
     window: float = 0.05  # a decision every so often; what is encoded
-    piece: str = "window"  # encode the last window, or all that was seen
+    context: str = "window"  # encode the last window, or all that was seen
     samples: int = 30  # candidates in all, shared out evenly over the sources
     candidates: tuple[str, ...] = CANDIDATES
     noise: float = 0.3  # in units of the spread of the training latents, per dimension
@@ -42,14 +44,14 @@ class Settings:
     mean: str = "log"  # of learning rates: "log" (geometric) or "arithmetic"
     hysteresis: float | None = 0.15  # keep the plan unless beaten by so many standard deviations; None: always replan
     gear: float | None = 8.0  # the largest factor a plan's rates may be divided or multiplied by; None: never
-    unlike: float = 4.0  # look for a gear if the run is redrawn so many times worse than past runs are
+    unlike: float = 4.0  # look for a gear if the run is forecast so many times worse than past runs are
     spike: float | None = 1.5  # the guard acts on such a jump of the loss, in standard deviations; None: never
     cut: float = 0.5  # and multiplies the learning rate by this for one window
 
     def __post_init__(self):
         if isinstance(self.candidates, str):
             object.__setattr__(self, "candidates", (self.candidates,))
-        object.__setattr__(self, "candidates", tuple(self.candidates))
+        object.__setattr__(self, "candidates", tuple(_OLD_SOURCES.get(source, source) for source in self.candidates))
         _within("window", self.window, 0, 0.5, "a fraction of the run, for example 0.05")
         _within("reach", self.reach, 0, 1, "a fraction of the run, for example 0.1")
         if self.horizon is not None:
@@ -68,7 +70,7 @@ class Settings:
         if self.spike is not None:
             _positive("spike", self.spike, "None turns the guard off")
         _within("cut", self.cut, 0, 1, "0.5 halves the learning rate")
-        words = {"opening": OPENINGS, "matching": MATCHINGS, "score": SCORES, "mean": MEANS, "piece": PIECES}
+        words = {"opening": OPENINGS, "matching": MATCHINGS, "score": SCORES, "mean": MEANS, "context": CONTEXTS}
         for name, known in words.items():
             one_of(name, getattr(self, name), known)
         _sources(self.candidates)
@@ -87,13 +89,17 @@ class Settings:
         return points - seen if self.horizon is None else max(1, round(self.horizon * points))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return dataclasses.asdict(self) | {"candidates": list(self.candidates)}
+        """Plain data, under the names of a saved state."""
+        names = {source: old for old, source in _OLD_SOURCES.items()}
+        data = dataclasses.asdict(self) | {"candidates": [names.get(source, source) for source in self.candidates]}
+        return {_KEYS.get(name, name): value for name, value in data.items()}
 
 
 def settings_of(preset: str, **changes: Any) -> Settings:
     """A preset with some settings changed."""
     one_of("preset", preset, tuple(PRESETS))
+    names = {key: name for name, key in _KEYS.items()}
+    changes = {names.get(name, name): value for name, value in changes.items()}
     known = [field.name for field in dataclasses.fields(Settings)]
     for name in changes:
         if name not in known:

@@ -116,6 +116,6 @@ def _fingerprint(scheduler: "Scheduler") -> str:
     """Tells forecasters apart; the same before and after a forecaster is written and read."""
     forecaster = scheduler.forecaster
     digest = hashlib.sha256(forecaster.spread.tobytes())
-    for array in (forecaster.library.merit, forecaster.ranges.low, forecaster.ranges.high):
+    for array in (forecaster.references.merit, forecaster.ranges.low, forecaster.ranges.high):
         digest.update(array.tobytes())
     return digest.hexdigest()[:16]

@@ -1,7 +1,7 @@
 """Stores runs, and logs them to a tracker if asked, each in a thread of its own: no worker waits for disk or server.
 
 Comes in: runs as they end. Goes out: runs in the store, several in one file where they come quickly; a run counts as
-done only then. An error in storing stops the sweep; an error of a tracker is told once, and the tracker set aside.
+done only then. An error in storing stops the sweep; an error of a tracker is told once, and the tracker dropped.
 """
 
 import logging

@@ -6,7 +6,7 @@ Goes out: a `Forecaster` whose decoded curves are smooth and differ from latent 
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.forecaster import Architecture, Bands, Forecaster, Library, Network, Ranges, weight_shapes
+from lodestar.forecaster import Architecture, Forecaster, Intervals, Network, Ranges, ReferenceRuns, weight_shapes
 from lodestar.forecaster.preprocessing.normaliser import Channel, Normaliser
 from lodestar.forecaster.preprocessing.recipe import Recipe
 from lodestar.forecaster.preprocessing.transform import Kind, Transform
@@ -30,7 +30,7 @@ def random_forecaster(
     members: int = 1,
     direction: Direction = Direction.MAX,
     shape: Architecture | None = None,
-    library: int = 4,
+    references: int = 4,
     quality: dict[str, float] | None = None,
     dtype: type[np.floating] = np.float64,
 ) -> Forecaster:
@@ -50,18 +50,18 @@ def random_forecaster(
     )
     weights = random_weights(shape, members, rng)
     network = Network(shape, {name: value.astype(dtype) for name, value in weights.items()})
-    curves = network.decode(rng.normal(size=(members, library, shape.latent)), np.arange(1, points + 1) / points)[0]
+    curves = network.decode(rng.normal(size=(members, references, shape.latent)), np.arange(1, points + 1) / points)[0]
     finals = recipe.normaliser.metric.inverse(curves[:, -1, 1])
     order = np.argsort(-finals if direction is Direction.MAX else finals, kind="stable")
     return Forecaster(
         network=network,
         recipe=recipe,
         spread=rng.uniform(0.5, 1.5, (members, shape.latent)),
-        library=Library(
-            tuple(f"run-{i}" for i in order), curves[order], np.ones((library, points, 3), bool), finals[order]
+        references=ReferenceRuns(
+            tuple(f"run-{i}" for i in order), curves[order], np.ones((references, points, 3), bool), finals[order]
         ),
         ranges=Ranges(np.full((points, 3), -3.0), np.full((points, 3), 3.0), lr_min=1e-5, lr_max=3e-2),
-        bands=Bands.wide(),
-        facts={"metric_name": "accuracy", "runs": library, "preset": "random"},
+        intervals=Intervals.wide(),
+        facts={"metric_name": "accuracy", "runs": references, "preset": "random"},
         quality=quality or {"spearman_05": 0.9},
     )

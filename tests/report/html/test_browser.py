@@ -6,7 +6,6 @@ from tests.report.chromium import Browser, needs_chromium
 
 from lodestar.report.html import (
     Axis,
-    Band,
     Bars,
     Chart,
     Fold,
@@ -16,6 +15,7 @@ from lodestar.report.html import (
     Rule,
     Section,
     Shades,
+    Shading,
     Span,
     Table,
     Text,
@@ -38,7 +38,7 @@ def browser(tmp_path_factory):
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     many = [Line(f"{EVIL} {i}", STEPS, 1.0 / STEPS + i, group=EVIL if i % 2 else "even", faint=True) for i in range(20)]
-    few = [Band("band", STEPS, STEPS - 5, STEPS + 5, colour=0), Line("line", STEPS, STEPS, colour=0)]
+    few = [Shading("band", STEPS, STEPS - 5, STEPS + 5, colour=0), Line("line", STEPS, STEPS, colour=0)]
     charts = [
         Chart("few", few, Axis("step"), Axis("value"), spans=[Span(0, 10, "seen")], rules=[Rule(20, "y", "rule")]),
         Chart("many", many, Axis("step", log=True), Axis("value", log=True), wide=True),

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from lodestar.report.html import (
     Axis,
-    Band,
     Bars,
     Chart,
     Histogram,
@@ -17,6 +16,7 @@ from lodestar.report.html import (
     Points,
     Rule,
     Shades,
+    Shading,
     Span,
     density,
     histogram,
@@ -32,7 +32,7 @@ def test_a_gap_is_null_and_numbers_are_short():
 def test_everything_can_be_json():
     series = [
         Line("l", [1], [2], group="g", colour=3, shade=0.5, faint=True, dashed=True),
-        Band("b", [1], [0], [2]),
+        Shading("b", [1], [0], [2]),
         Points("p", [1], [1], ["one"], [0], [2], [0.5]),
         Bars("bars", [0], [3], [2], [4]),
         Histogram("h", [0, 1], [5]),
@@ -57,7 +57,7 @@ def test_everything_can_be_json():
     "make",
     [
         lambda: Line("a", [1, 2], [1]),
-        lambda: Band("a", [1], [1], [1, 2]),
+        lambda: Shading("a", [1], [1], [1, 2]),
         lambda: Points("a", [1], [1], ["one", "two"]),
         lambda: Points("a", [1], [1], low=[1, 2], high=[1]),
         lambda: Bars("a", [0], []),

@@ -159,7 +159,11 @@ def test_several_runs_have_an_overview_and_a_fold_each(jobs):
 
 
 def test_why_tells_what_was_weighed():
-    winners = (Winner("library", 0, 3, 0.5, 0.9), Winner("library", 0, 4, 0.5, 0.92), Winner("local", 0, 1, 0.5, 0.94))
+    winners = (
+        Winner("references", 0, 3, 0.5, 0.9),
+        Winner("references", 0, 4, 0.5, 0.92),
+        Winner("local", 0, 1, 0.5, 0.94),
+    )
     kept = Decision(
         3, 60, Outcome.KEPT, loss=0.5, tolerance=0.02, samples=30, accepted=12, winners=winners, plan_forecast=0.915
     )

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from lodestar.evaluate.simple.interface import AbstractSimple, last_seen, with_seen
 from lodestar.fitting.dataset import Prepared
-from lodestar.forecaster.forecast import Piece
+from lodestar.forecaster.forecast import Context
 from lodestar.forecaster.preprocessing.recipe import Recipe
 
 
@@ -25,7 +25,7 @@ class LastValue(AbstractSimple):
         """Nothing to learn."""
         return cls(recipe)
 
-    def forecast(self, piece: Piece) -> NDArray[np.float64]:
+    def forecast(self, context: Context) -> NDArray[np.float64]:
         """The last value from here on."""
-        held = self.recipe.normaliser.inverse(last_seen(piece))
-        return with_seen(np.broadcast_to(held, (self.recipe.points, 3)), piece, self.recipe)
+        held = self.recipe.normaliser.inverse(last_seen(context))
+        return with_seen(np.broadcast_to(held, (self.recipe.points, 3)), context, self.recipe)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lodestar._errors import PrepareError
 from lodestar.evaluate.simple.interface import AbstractSimple, last_seen, with_seen
 from lodestar.fitting.dataset import Prepared
-from lodestar.forecaster.forecast import Piece
+from lodestar.forecaster.forecast import Context
 from lodestar.forecaster.preprocessing.normaliser import LR
 from lodestar.forecaster.preprocessing.recipe import Recipe
 
@@ -44,20 +44,20 @@ class NearestRun(AbstractSimple):
             )
         return cls(recipe, past, visible)
 
-    def forecast(self, piece: Piece) -> NDArray[np.float64]:
+    def forecast(self, context: Context) -> NDArray[np.float64]:
         """The rest of that run."""
-        near = self.nearest(piece)
+        near = self.nearest(context)
         if near is None:
             return np.full((self.recipe.points, 3), np.nan)
-        shift = self._shift_helps(piece.start, piece.stop) if self.shift is None else self.shift
-        values = self._continued(piece, near, shift)
-        return with_seen(self.recipe.normaliser.inverse(values), piece, self.recipe)
+        shift = self._shift_helps(context.start, context.stop) if self.shift is None else self.shift
+        values = self._continued(context, near, shift)
+        return with_seen(self.recipe.normaliser.inverse(values), context, self.recipe)
 
-    def nearest(self, piece: Piece, but: int | None = None) -> int | None:
-        """Which past run looked most like the piece, `but` that one; None if none has a point in common."""
-        stretch = slice(piece.start, piece.stop)
-        both = self.past.mask[:, stretch] & piece.mask
-        gap = np.where(both, (self.past.values[:, stretch] - piece.values) ** 2, 0.0).sum(axis=(1, 2))
+    def nearest(self, context: Context, but: int | None = None) -> int | None:
+        """Which past run looked most like the context, `but` that one; None if none has a point in common."""
+        stretch = slice(context.start, context.stop)
+        both = self.past.mask[:, stretch] & context.mask
+        gap = np.where(both, (self.past.values[:, stretch] - context.values) ** 2, 0.0).sum(axis=(1, 2))
         count = np.where(self.visible, both.sum(axis=(1, 2)), 0)
         far = np.where(count > 0, gap / np.maximum(count, 1), np.inf)
         if but is not None:
@@ -65,12 +65,12 @@ class NearestRun(AbstractSimple):
         best = int(np.argmin(far))
         return best if np.isfinite(far[best]) else None
 
-    def _continued(self, piece: Piece, run: int, shift: bool) -> NDArray[np.float64]:
+    def _continued(self, context: Context, run: int, shift: bool) -> NDArray[np.float64]:
         """That past run (points, 3), model units, its gaps drawn through."""
         values = np.stack([_filled(self.past.values[run, :, c], self.past.mask[run, :, c]) for c in range(3)], axis=-1)
         if not shift:
             return values
-        move = last_seen(piece) - values[piece.stop - 1]
+        move = last_seen(context) - values[context.stop - 1]
         move[LR] = 0.0
         return values + np.nan_to_num(move)
 
@@ -88,11 +88,11 @@ class NearestRun(AbstractSimple):
     def _errors(self, run: int, start: int, stop: int) -> NDArray[np.float64]:
         """Squared error of the rest of a past run, without and with the shift."""
         values, mask = self.past.values[run], self.past.mask[run]
-        piece = Piece(values[start:stop], mask[start:stop], start)
-        near = self.nearest(piece, but=run)
+        context = Context(values[start:stop], mask[start:stop], start)
+        near = self.nearest(context, but=run)
         if near is None:
             return np.zeros(2)
-        made = [self._continued(piece, near, shift)[stop:] for shift in (False, True)]
+        made = [self._continued(context, near, shift)[stop:] for shift in (False, True)]
         return np.array([np.nansum(np.where(mask[stop:], (m - values[stop:]) ** 2, 0.0)) for m in made])
 
 

@@ -14,7 +14,7 @@ from scipy.optimize import minimize_scalar
 
 from lodestar.evaluate.simple.interface import AbstractSimple, last_seen, with_seen
 from lodestar.fitting.dataset import Prepared
-from lodestar.forecaster.forecast import Piece
+from lodestar.forecaster.forecast import Context
 from lodestar.forecaster.preprocessing.normaliser import LOSS, METRIC
 from lodestar.forecaster.preprocessing.recipe import Recipe
 
@@ -35,19 +35,19 @@ class PowerLaw(AbstractSimple):
         """Nothing to learn from past runs."""
         return cls(recipe)
 
-    def forecast(self, piece: Piece) -> NDArray[np.float64]:
+    def forecast(self, context: Context) -> NDArray[np.float64]:
         """The law's continuation of loss and metric, the last learning rate."""
         points = self.recipe.points
-        out = np.tile(self.recipe.normaliser.inverse(last_seen(piece)), (points, 1))
+        out = np.tile(self.recipe.normaliser.inverse(last_seen(context)), (points, 1))
         times = np.arange(1, points + 1) / points
-        seen = self.recipe.normaliser.inverse(piece.values)
+        seen = self.recipe.normaliser.inverse(context.values)
         for channel in (LOSS, METRIC):
-            fine = piece.mask[:, channel]
-            t, y = times[piece.start : piece.stop][fine], seen[fine, channel]
+            fine = context.mask[:, channel]
+            t, y = times[context.start : context.stop][fine], seen[fine, channel]
             if len(t) >= _LEAST_POINTS and np.ptp(y) > 0:
                 a, b, c = fit_law(t, y, floored=channel == LOSS and y.min() >= 0)
                 out[:, channel] = a + b * times**-c
-        return with_seen(out, piece, self.recipe)
+        return with_seen(out, context, self.recipe)
 
 
 def fit_law(t: NDArray[np.float64], y: NDArray[np.float64], *, floored: bool) -> tuple[float, float, float]:

@@ -21,12 +21,14 @@ from lodestar.report.html.chart import Shades as Shades
 from lodestar.report.html.chart import Span as Span
 from lodestar.report.html.page import page as page
 from lodestar.report.html.page import write_page as write_page
-from lodestar.report.html.series import Band as Band
 from lodestar.report.html.series import Bars as Bars
 from lodestar.report.html.series import Histogram as Histogram
 from lodestar.report.html.series import Line as Line
 from lodestar.report.html.series import Points as Points
 from lodestar.report.html.series import Series as Series
+from lodestar.report.html.series import Shading as Shading
 from lodestar.report.html.series import density as density
 from lodestar.report.html.series import histogram as histogram
 from lodestar.report.html.thin import thin as thin
+
+Band = Shading  # its name in release one

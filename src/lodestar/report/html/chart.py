@@ -11,10 +11,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lodestar.report.html.series import Band, Bars, Histogram, Line, Points, Series
+from lodestar.report.html.series import Bars, Histogram, Line, Points, Series, Shading
 
 DIGITS = 5
-KINDS = {Line: "line", Band: "band", Points: "points", Bars: "bars", Histogram: "histogram"}
+KINDS = {Line: "line", Shading: "band", Points: "points", Bars: "bars", Histogram: "histogram"}
 ARRAYS = ("x", "y", "low", "high", "at", "values", "edges", "counts", "shades")
 
 

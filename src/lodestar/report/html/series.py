@@ -1,4 +1,4 @@
-"""What a chart can hold: lines, bands, points, bars, histograms. Plain data; a missing value is NaN and makes a gap.
+"""What a chart can hold: lines, shadings, points, bars, histograms. Plain data; a missing value is NaN and makes a gap.
 
 `name` is what the reader sees. Series with the same `group` share one entry in the legend, which hides and shows them
 together; without a group each has its own. `colour` is a number of the palette, "ink" or "faint"; by default each
@@ -34,8 +34,8 @@ class Line:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Band:
-    """A filled stretch between `low` and `high`: the spread of a group, a forecast's band. Draw fans as several."""
+class Shading:
+    """A filled stretch between `low` and `high`: the spread of a group, a forecast's interval. Draw fans as several."""
 
     name: str
     x: ArrayLike
@@ -109,7 +109,7 @@ class Histogram:
             )
 
 
-Series = Line | Band | Points | Bars | Histogram
+Series = Line | Shading | Points | Bars | Histogram
 
 
 def histogram(name: str, values: ArrayLike, bins: int = 20, group: str = "", colour: Colour = None) -> Histogram:

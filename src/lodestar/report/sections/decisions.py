@@ -6,7 +6,7 @@ Comes in: a `Steered`, and the forecaster if there is one. Goes out: charts and 
 import math
 
 from lodestar.forecaster import Forecaster
-from lodestar.report.html import Axis, Band, Bars, Block, Chart, Facts, Line, Notes, Points, Rule, Series, Table
+from lodestar.report.html import Axis, Bars, Block, Chart, Facts, Line, Notes, Points, Rule, Series, Shading, Table
 from lodestar.report.sections.fans import fan_charts
 from lodestar.report.sections.steered import Steered
 from lodestar.report.sections.why import why, word
@@ -53,7 +53,7 @@ def _facts(steered: Steered) -> Facts:
     found = score(steered)
     if found is not None:
         figures.append((number(found.mean_error, 2), "mean error of its forecasts"))
-        figures.append((percent(found.within, 2), "of its 80 % bands held the truth"))
+        figures.append((percent(found.within, 2), "of its 80 % intervals held the truth"))
     return Facts(figures)
 
 
@@ -76,12 +76,12 @@ def _forecast(steered: Steered) -> list[Chart]:
     known = [d for d in steered.log.decisions if d.predicted is not None]
     if not known:
         return []
-    banded = [(d.step, *d.band) for d in known if d.band is not None]
+    known_intervals = [(d.step, *d.interval) for d in known if d.interval is not None]
     seen = [d for d in steered.log.decisions if d.metric is not None]
     series: list[Series] = []
-    if banded:
-        steps, low, high = zip(*banded, strict=True)
-        series.append(Band("80 % band", steps, low, high, colour=0))
+    if known_intervals:
+        steps, low, high = zip(*known_intervals, strict=True)
+        series.append(Shading("80 % interval", steps, low, high, colour=0))
     series.append(Line("forecast of the end", [d.step for d in known], _numbers(known, "predicted"), colour=0))
     series.append(Line(f"{steered.metric} so far", [d.step for d in seen], _numbers(seen, "metric"), colour="ink"))
     series += _winners(known)
@@ -104,7 +104,7 @@ def _winners(known: list[Decision]) -> list[Points]:
 
 def _axis(steered: Steered, known: list[Decision], seen: list[Decision]) -> Axis:
     """The forecasts and the run's second half set the scale, not its first steps."""
-    values = _numbers(known, "predicted") + [end for d in known if d.band is not None for end in d.band]
+    values = _numbers(known, "predicted") + [end for d in known if d.interval is not None for end in d.interval]
     values += [d.metric for d in seen if d.metric is not None and d.step > 0.5 * steered.total_steps]
     low, high = min(values), max(values)
     room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
@@ -138,13 +138,22 @@ def _table(steered: Steered) -> Table:
             number(d.metric),
             f"{d.accepted} of {d.samples}" if d.samples else "–",
             number(d.predicted),
-            "–" if d.band is None else f"{number(d.band[0], 3)} to {number(d.band[1], 3)}",
+            "–" if d.interval is None else f"{number(d.interval[0], 3)} to {number(d.interval[1], 3)}",
             number(d.first_lr, 3),
             why(d),
         ]
         for d in steered.log.decisions
     ]
-    heads = (">after step", ">loss", f">{steered.metric}", ">accepted", ">forecast", ">80 % band", ">next rate", "why")
+    heads = (
+        ">after step",
+        ">loss",
+        f">{steered.metric}",
+        ">accepted",
+        ">forecast",
+        ">80 % interval",
+        ">next rate",
+        "why",
+    )
     return Table(heads, rows, most=30)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lodestar.evaluate.evaluation import OURS, Ablation, Evaluation, Scope, Spread, Truth
-from lodestar.report.html import Axis, Band, Cell, Chart, Line, Series, Table
+from lodestar.report.html import Axis, Cell, Chart, Line, Series, Shading, Table
 from lodestar.report.sections.wording import channels, number, percent
 
 LOWEST = 1e-7  # where an error of exactly nothing is drawn on a log scale
@@ -75,7 +75,7 @@ def _forecaster(row: Ablation, channel: str, place: int) -> list[Series]:
     if place:
         return [line]
     low = np.maximum(np.maximum(mean - std, mean / 10), LOWEST)
-    return [Band("one standard deviation", row.seen, low, mean + std, row.forecaster, place, 0.15), line]
+    return [Shading("one standard deviation", row.seen, low, mean + std, row.forecaster, place, 0.15), line]
 
 
 def _solver(row: Ablation, channel: str, place: int) -> Line:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from lodestar.evaluate.evaluation import Drawn, Evaluation, Example
 from lodestar.forecaster import Forecast
 from lodestar.forecaster.preprocessing import CHANNELS, Points
-from lodestar.report.html import Axis, Band, Block, Chart, Fold, Line, Series, Span, Text, thin
+from lodestar.report.html import Axis, Block, Chart, Fold, Line, Series, Shading, Span, Text, thin
 from lodestar.report.html.thin import corners
 from lodestar.report.sections.wording import channels, percent, short
 
@@ -83,12 +83,12 @@ def _chart(
     )
 
 
-def _interval(steps: Sequence[float], lower: Sequence[float], upper: Sequence[float], name: str) -> Band:
+def _interval(steps: Sequence[float], lower: Sequence[float], upper: Sequence[float], name: str) -> Shading:
     """In as few points as the eye needs."""
     every = max(1, len(steps) // 100)
     kept = sorted({*range(0, len(steps), every), len(steps) - 1})
     x, low, high = (_floats(part)[kept] for part in (steps, lower, upper))
-    return Band(name, x, low, high, colour=0)
+    return Shading(name, x, low, high, colour=0)
 
 
 def limits(*curves: ArrayLike) -> tuple[float | None, float | None]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from lodestar._errors import LodestarError
 from lodestar.forecaster import Forecast, Forecaster
-from lodestar.report.html import Axis, Band, Chart, Line, Series, thin
+from lodestar.report.html import Axis, Chart, Line, Series, Shading, thin
 from lodestar.report.sections.examples import limits
 from lodestar.report.sections.steered import Steered
 from lodestar.report.sections.wording import percent
@@ -26,7 +26,8 @@ def fan_charts(steered: Steered, forecaster: Forecaster | None) -> list[Chart]:
         return []
     try:
         fans = [
-            {level: forecaster.forecast(forecaster.piece_of(run, seen), level) for level in LEVELS} for seen in MOMENTS
+            {level: forecaster.forecast(forecaster.context_of(run, seen), level) for level in LEVELS}
+            for seen in MOMENTS
         ]
     except LodestarError:
         return []
@@ -59,6 +60,8 @@ def _fan(fan: dict[float, Forecast], channel: str, name: str, colour: int, total
     steps = one.steps(total)[kept]
     for level in sorted(fan, reverse=True):
         part = getattr(fan[level], channel)
-        series.append(Band(f"{name}, {percent(level)}", steps, part.lower[kept], part.upper[kept], name, colour, 0.14))
+        series.append(
+            Shading(f"{name}, {percent(level)}", steps, part.lower[kept], part.upper[kept], name, colour, 0.14)
+        )
     series.append(Line(name, steps, getattr(one, channel).centre[kept], name, colour))
     return series

@@ -84,6 +84,6 @@ def _table(steered: Sequence[Steered]) -> Table:
         )
     heads = (
         *("run", "settings", ">decisions", ">replanned", ">none accepted", ">cuts"),
-        *(">last forecast", ">ended at", ">mean error", ">bands held"),
+        *(">last forecast", ">ended at", ">mean error", ">intervals held"),
     )
-    return Table(heads, rows, "Forecasts are of the final metric; error and bands are over all decisions.", most=12)
+    return Table(heads, rows, "Forecasts are of the final metric; error and intervals are over all decisions.", most=12)

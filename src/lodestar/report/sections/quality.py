@@ -130,9 +130,9 @@ def _ranks(evaluation: Evaluation) -> list[Block]:
 
 
 def _excluded(evaluation: Evaluation) -> list[Block]:
-    if not evaluation.aside:
+    if not evaluation.excluded:
         return []
-    rows = [[short(name), why] for name, why in evaluation.aside[:NAMED]]
-    more = len(evaluation.aside) - NAMED
+    rows = [[short(name), why] for name, why in evaluation.excluded[:NAMED]]
+    more = len(evaluation.excluded) - NAMED
     table = Table(("run", "excluded because"), rows, f"and {more} more" if more > 0 else "")
-    return [Fold(f"{count(len(evaluation.aside), 'run')} excluded", [table])]
+    return [Fold(f"{count(len(evaluation.excluded), 'run')} excluded", [table])]

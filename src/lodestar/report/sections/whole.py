@@ -165,7 +165,7 @@ def _quality(
 def _learned(forecaster: Forecaster) -> set[str]:
     """The runs some member learned from and none held out: past runs a simple forecaster may look at."""
     held = {name for fold in forecaster.facts.get("held_out", []) for name in fold}
-    return set(forecaster.facts.get("names", forecaster.library.names)) - held
+    return set(forecaster.facts.get("names", forecaster.references.names)) - held
 
 
 @dataclasses.dataclass(frozen=True)

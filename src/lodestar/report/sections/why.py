@@ -8,7 +8,12 @@ from collections import Counter
 from lodestar.report.sections.wording import count, number
 from lodestar.scheduler import Decision, Outcome
 
-SOURCES = {"local": "near this run", "library": "from past runs", "midpoint": "between the two"}
+SOURCES = {
+    "local": "near this run",
+    "references": "from past runs",
+    "library": "from past runs",
+    "midpoint": "between the two",
+}
 
 
 def why(decision: Decision) -> str:

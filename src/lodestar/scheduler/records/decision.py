@@ -9,6 +9,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+_KEYS = {"interval": "band", "forecast_interval": "forecast_band"}  # what a log calls them since the first release
+
 
 class Outcome(enum.StrEnum):
     """What became of a decision."""
@@ -54,8 +56,8 @@ class Decision:
     forecast: float | None = None  # the final metric if the run goes on as it did
     plan_forecast: float | None = None  # the final metric the running plan leads to
     predicted: float | None = None  # the final metric of what is followed from here
-    band: tuple[float, float] | None = None  # around `predicted`
-    forecast_band: tuple[float, float] | None = None  # around `forecast`
+    interval: tuple[float, float] | None = None  # around `predicted`
+    forecast_interval: tuple[float, float] | None = None  # around `forecast`
     lr: tuple[tuple[int, float], ...] = ()  # (step, lr) over the next window
     note: str = ""
 
@@ -75,19 +77,21 @@ class Decision:
         data["outcome"] = str(self.outcome)
         data["winners"] = [dataclasses.asdict(winner) for winner in self.winners]
         data["lr"] = [list(pair) for pair in self.lr]
-        for name in ("band", "forecast_band"):
-            data[name] = None if data[name] is None else list(data[name])
+        for name, key in _KEYS.items():
+            pair = data.pop(name)
+            data[key] = None if pair is None else list(pair)
         return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Decision":
         """Back from `to_dict`; fields this version does not know are left out."""
         known = {field.name for field in dataclasses.fields(cls)}
-        kept = {name: value for name, value in data.items() if name in known}
+        names = {key: name for name, key in _KEYS.items()}
+        kept = {names.get(key, key): value for key, value in data.items() if names.get(key, key) in known}
         kept["outcome"] = Outcome(kept["outcome"])
         kept["winners"] = tuple(Winner(**winner) for winner in kept.get("winners", ()))
         kept["lr"] = tuple((int(step), float(lr)) for step, lr in kept.get("lr", ()))
-        for name in ("band", "forecast_band"):
+        for name in _KEYS:
             if kept.get(name) is not None:
                 low, high = kept[name]
                 kept[name] = (float(low), float(high))

@@ -1,7 +1,7 @@
 """Shadow scoring: after a run, how good the scheduler's own forecasts of the final metric were.
 
-Comes in: decisions, and the final metric the run reached. Goes out: errors and how often the band held the truth. In
-shadow mode the forecast is that of the run as it went (the plain schedule was followed); when steering, that of what
+Comes in: decisions, and the final metric the run reached. Goes out: errors and how often the interval held the truth.
+In shadow mode the forecast is that of the run as it went (the plain schedule was followed); when steering, that of what
 was followed. Knows nothing of why the forecasts were made.
 """
 
@@ -19,7 +19,7 @@ class Scored:
 
     step: int
     forecast: float
-    band: tuple[float, float] | None
+    interval: tuple[float, float] | None
     error: float  # forecast minus truth
 
 
@@ -31,14 +31,14 @@ class ShadowScore:
     forecasts: tuple[Scored, ...]
     mean_error: float  # mean absolute error
     bias: float  # mean error: above zero, forecasts were too high
-    within: float  # share of bands that held the truth
+    within: float  # share of intervals that held the truth
 
     def __str__(self) -> str:
         if not self.forecasts:
             return "no forecast to score yet"
         return (
             f"{len(self.forecasts)} forecasts of the final metric, which was {self.actual:.4g}: off by "
-            f"{self.mean_error:.3g} on average (bias {self.bias:+.3g}), {self.within:.0%} of the bands held it"
+            f"{self.mean_error:.3g} on average (bias {self.bias:+.3g}), {self.within:.0%} of the intervals held it"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -51,10 +51,10 @@ def score_forecasts(decisions: Iterable[Decision], actual: float, *, steering: b
     rows = []
     for decision in decisions:
         forecast = decision.predicted if steering else decision.forecast
-        band = decision.band if steering else decision.forecast_band
+        interval = decision.interval if steering else decision.forecast_interval
         if forecast is not None and math.isfinite(actual):
-            rows.append(Scored(decision.step, forecast, band, forecast - actual))
-    held = [row.band[0] <= actual <= row.band[1] for row in rows if row.band is not None]
+            rows.append(Scored(decision.step, forecast, interval, forecast - actual))
+    held = [row.interval[0] <= actual <= row.interval[1] for row in rows if row.interval is not None]
     return ShadowScore(
         actual,
         tuple(rows),

@@ -2,10 +2,10 @@
 
 A wider network, a larger batch or more data wants other rates than the small runs of a sweep did; but its opening looks
 like that of a past run at some multiple of its rate. Comes in: the live run on the grid. Goes out: that multiple, or 1
-where the run is redrawn about as well as past runs are. Each gear is tried: the rate is multiplied by it, the piece
-encoded and redrawn, and the redrawn loss and metric compared with the live ones *up to an offset* (a larger network is
-better throughout: levels differ, movements do not). Where past losses were logged more rarely than the grid has points,
-each may stand for updates some points back, so a live loss that comes as much later is tried as well. Pure.
+where the run is forecast about as well as past runs are. Each gear is tried: the rate is multiplied by it, the context
+encoded and forecast, and the forecast loss and metric compared with the live ones *up to an offset* (a larger network
+is better throughout: levels differ, movements do not). Where past losses were logged more rarely than the grid has
+points, each may stand for updates some points back, so a live loss that comes as much later is tried as well. Pure.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.forecaster import Forecaster, Piece
+from lodestar.forecaster import Context, Forecaster
 from lodestar.forecaster.preprocessing.normaliser import LOSS, LR, METRIC
 from lodestar.forecaster.preprocessing.recipe import Points
 
@@ -30,7 +30,7 @@ _USUAL = math.log(2.0)  # gears are expected to be about so far from 1, either w
 class Gear:
     """The live rate times `factor` is the rate of a past run that went the same way.
 
-    `unlike`: how badly the live run is redrawn as it is, in units of the median past run.
+    `unlike`: how badly the live run is forecast as it is, in units of the median past run.
     """
 
     factor: float
@@ -46,12 +46,12 @@ def find_gear(forecaster: Forecaster, points: Points, seen: int, widest: float, 
     mask = points.mask[:seen]
     if min(mask[:, LOSS].sum(), mask[:, METRIC].sum()) < _LEAST_POINTS:
         return None
-    shelf = forecaster.library
-    past = [shelf.piece(run, 0, seen) for run in range(min(_LOOKED_AT, len(shelf)))]
+    references = forecaster.references
+    past = [references.context(run, 0, seen) for run in range(min(_LOOKED_AT, len(references)))]
     delayed = [_delayed(points, lag) for lag in range(_most_lag(past) + 1)]
-    pieces = [_geared(forecaster, one, seen, 1.0) for one in delayed]
-    misfits = _misfits(forecaster, [*pieces, *past], levels=True)
-    own, others = misfits[: len(pieces)], misfits[len(pieces) :]
+    contexts = [_geared(forecaster, one, seen, 1.0) for one in delayed]
+    misfits = _misfits(forecaster, [*contexts, *past], levels=True)
+    own, others = misfits[: len(contexts)], misfits[len(contexts) :]
     if not np.isfinite(own).any():
         return None
     points = delayed[int(np.nanargmin(own))]
@@ -67,9 +67,9 @@ def find_gear(forecaster: Forecaster, points: Points, seen: int, widest: float, 
     return Gear(math.exp(float(weights @ logs / weights.sum())), float(badly))
 
 
-def _most_lag(past: list[Piece]) -> int:
+def _most_lag(past: list[Context]) -> int:
     """How many points before its own a logged loss may reach back: none where every point has one."""
-    logged = np.mean([piece.mask[:, LOSS].mean() for piece in past]) if past else 1.0
+    logged = np.mean([context.mask[:, LOSS].mean() for context in past]) if past else 1.0
     return min(math.ceil(1 / max(float(logged), 0.1) - 1e-9) - 1, _MOST_LAG)
 
 
@@ -83,20 +83,20 @@ def _delayed(points: Points, lag: int) -> Points:
     return Points(values, mask)
 
 
-def _geared(forecaster: Forecaster, points: Points, seen: int, gear: float) -> Piece:
+def _geared(forecaster: Forecaster, points: Points, seen: int, gear: float) -> Context:
     values = points.values.copy()
     values[:, LR] *= gear
-    return Piece(forecaster.recipe.normalised(Points(values, points.mask))[:seen], points.mask[:seen], 0)
+    return Context(forecaster.recipe.normalised(Points(values, points.mask))[:seen], points.mask[:seen], 0)
 
 
-def _misfits(forecaster: Forecaster, pieces: list[Piece], *, levels: bool) -> NDArray[np.float64]:
-    """How far each piece's loss and metric lie from its redrawing: mean square, or variance if levels do not count."""
-    times = forecaster.times[: pieces[0].stop]
-    redrawn = forecaster.network.decode(forecaster.encode(*pieces), times).mean(axis=0)
-    found = np.zeros(len(pieces))
-    for place, piece in enumerate(pieces):
+def _misfits(forecaster: Forecaster, contexts: list[Context], *, levels: bool) -> NDArray[np.float64]:
+    """How far each context's loss and metric lie from its forecast: mean square, or variance if levels do not count."""
+    times = forecaster.times[: contexts[0].stop]
+    forecast = forecaster.network.decode(forecaster.encode(*contexts), times).mean(axis=0)
+    found = np.zeros(len(contexts))
+    for place, context in enumerate(contexts):
         for channel in (LOSS, METRIC):
-            here = piece.mask[:, channel]
-            off = (redrawn[place, :, channel] - piece.values[:, channel])[here]
+            here = context.mask[:, channel]
+            off = (forecast[place, :, channel] - context.values[:, channel])[here]
             found[place] += np.mean(off**2) if levels else np.var(off)
     return found

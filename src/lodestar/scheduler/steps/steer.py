@@ -22,12 +22,12 @@ from lodestar.scheduler.settings import Settings
 from lodestar.scheduler.steps.accept import matches, tolerance_of
 from lodestar.scheduler.steps.average import MEANS, ahead
 from lodestar.scheduler.steps.candidates import gather
-from lodestar.scheduler.steps.encode import encode, live_piece
+from lodestar.scheduler.steps.encode import encode, live_context
 from lodestar.scheduler.steps.fallback import own_forecast
 from lodestar.scheduler.steps.matching import NONE, RULES, match
 from lodestar.scheduler.steps.score import SCORES, past_end
 
-LEVEL = 0.8  # the share of runs a recorded band is meant to hold
+LEVEL = 0.8  # the share of runs a recorded interval is meant to hold
 
 Pairs = list[tuple[int, int]]  # (member, sample)
 
@@ -47,15 +47,15 @@ class Verdict:
     forecast: float = math.nan
     plan_forecast: float = math.nan
     predicted: float = math.nan
-    band: tuple[float, float] | None = None
-    forecast_band: tuple[float, float] | None = None
+    interval: tuple[float, float] | None = None
+    forecast_interval: tuple[float, float] | None = None
 
     def decision(
         self, window: int, step: int, outcome: Outcome, lr: tuple[tuple[int, float], ...], note: str
     ) -> Decision:
         """The record of it: when it was made, what was done, the rates that follow."""
         numbers = ("loss", "metric", "tolerance", "forecast", "plan_forecast", "predicted")
-        same = ("samples", "accepted", "winners", "band", "forecast_band")
+        same = ("samples", "accepted", "winners", "interval", "forecast_interval")
         facts: dict[str, Any] = {name: finite(getattr(self, name)) for name in numbers}
         facts |= {name: getattr(self, name) for name in same}
         return Decision(window=window, step=step, outcome=outcome, lr=lr, note=note, **facts)
@@ -81,7 +81,7 @@ def steer(
     course: Course,
 ) -> Verdict:
     """Decide after `seen` points: follow a new course, or go on with the running one."""
-    start = 0 if settings.piece == "all" else max(0, seen - settings.window_points(forecaster.points))
+    start = 0 if settings.context == "all" else max(0, seen - settings.window_points(forecaster.points))
     recent = points.values[max(0, seen - settings.window_points(forecaster.points)) : seen, LOSS]
     losses = recent[points.mask[seen - len(recent) : seen, LOSS]]
     if len(losses) == 0:
@@ -110,18 +110,20 @@ def steer(
 def _weigh(
     forecaster: Forecaster,
     points: Points,
-    piece: tuple[int, int],
+    context: tuple[int, int],
     settings: Settings,
     rng: np.random.Generator,
     current: float,
     tolerance: float,
 ) -> Weighed:
     """Steps 1 to 4: encode, perturb, accept, and read each candidate's goal."""
-    live, shelf = encode(forecaster, live_piece(forecaster, points, *piece), _shelf(settings))
-    latents, labels = gather(settings.candidates, settings.samples, live, shelf, settings.noise, forecaster.spread, rng)
+    live, references = encode(forecaster, live_context(forecaster, points, *context), _references(settings))
+    latents, labels = gather(
+        settings.candidates, settings.samples, live, references, settings.noise, forecaster.spread, rng
+    )
     if "local" not in labels:  # the live run itself is always drawn: it is the forecast that is recorded
         latents = np.concatenate([latents, live[:, None]], axis=1)
-    drawn, seen, total = forecaster.decode(latents), piece[1], forecaster.points
+    drawn, seen, total = forecaster.decode(latents), context[1], forecaster.points
     near = slice(*RULES[settings.matching].span(seen - 1, _reach(forecaster, settings), total))
     found = matches(drawn.loss[..., near], current, tolerance)
     matched = match(settings.matching, found, drawn.lr[..., near], seen - 1, near.start)
@@ -145,8 +147,8 @@ def _challenge(
     course = _course(forecaster, settings, seen, weighed, pairs)
     if not all(np.all(np.isfinite(part)) for part in (course.lr, course.loss, course.metric)):
         return dataclasses.replace(facts, outcome=Outcome.NOT_FINITE)
-    band = _band(forecaster, reached, weighed.as_is, seen, steered=True)
-    return dataclasses.replace(facts, outcome=Outcome.REPLANNED, course=course, predicted=reached, band=band)
+    interval = _interval(forecaster, reached, weighed.as_is, seen, steered=True)
+    return dataclasses.replace(facts, outcome=Outcome.REPLANNED, course=course, predicted=reached, interval=interval)
 
 
 def _course(forecaster: Forecaster, settings: Settings, seen: int, weighed: Weighed, pairs: Pairs) -> Course:
@@ -198,22 +200,22 @@ def _going_on(
     return {
         "plan_forecast": own,
         "forecast": forecast,
-        "forecast_band": _band(forecaster, forecast, as_is, seen, steered=False),
+        "forecast_interval": _interval(forecaster, forecast, as_is, seen, steered=False),
         "predicted": predicted,
-        "band": _band(forecaster, predicted, as_is, seen, steered=True),
+        "interval": _interval(forecaster, predicted, as_is, seen, steered=True),
     }
 
 
-def _band(
+def _interval(
     forecaster: Forecaster, final: float, as_is: NDArray[np.float64], seen: int, *, steered: bool
 ) -> tuple[float, float] | None:
-    """The band around a final metric, wider where the members disagree about the live run.
+    """The interval around a final metric, wider where the members disagree about the live run.
 
-    A run that is steered is meant to be good, and has the narrower band of good runs.
+    A run that is steered is meant to be good, and has the narrower interval of good runs.
     """
     scale = forecaster.recipe.normaliser.metric
     spread, share = float(np.std(scale.forward(as_is))), seen / forecaster.points
-    sides = forecaster.bands.around_final(float(scale.forward(final)), spread, share, LEVEL, good=steered)
+    sides = forecaster.intervals.around_final(float(scale.forward(final)), spread, share, LEVEL, good=steered)
     low, high = sorted(map(float, scale.inverse(np.array(sides))))
     return (low, high) if math.isfinite(low) and math.isfinite(high) else None
 
@@ -227,6 +229,6 @@ def _reach(forecaster: Forecaster, settings: Settings) -> int:
     return max(1, round(settings.reach * forecaster.points))
 
 
-def _shelf(settings: Settings) -> int:
-    """How many library runs to encode: half of a source's samples, the other half being the same with noise."""
+def _references(settings: Settings) -> int:
+    """How many reference runs to encode: half of a source's samples, the other half being the same with noise."""
     return 0 if settings.candidates == ("local",) else -(-settings.samples // (2 * len(settings.candidates)))

@@ -60,11 +60,13 @@ class Steered(AbstractController):
         return {**told, **self._held()}
 
     def _held(self) -> dict[str, Scalar]:
-        """1 if the last metric lies within the band of the first forecast at or after a quarter of the run, else 0."""
-        early = (one for one in self.scheduler.decisions if one.step >= self.scheduler.total_steps // 4 and one.band)
-        if self._last_metric is None or (first := next(early, None)) is None or first.band is None:
+        """1 if the last metric lies in the interval of the first forecast at or after a quarter of the run, else 0."""
+        early = (
+            one for one in self.scheduler.decisions if one.step >= self.scheduler.total_steps // 4 and one.interval
+        )
+        if self._last_metric is None or (first := next(early, None)) is None or first.interval is None:
             return {}
-        return {"held_25": int(first.band[0] <= self._last_metric <= first.band[1])}
+        return {"held_25": int(first.interval[0] <= self._last_metric <= first.interval[1])}
 
 
 def open_loop(scheduler: Scheduler) -> Scheduled:

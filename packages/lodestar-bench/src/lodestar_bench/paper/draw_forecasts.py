@@ -1,4 +1,4 @@
-"""Draws the forecasts: true against redrawn runs, errors by how much was seen and by tolerance, the solver's steps.
+"""Draws the forecasts: true against forecast runs, errors by how much was seen and by tolerance, the solver's steps.
 
 Comes in: kept data. Goes out: pictures and charts. Black is the truth, orange the forecast, grey what was seen.
 """
@@ -35,7 +35,7 @@ def pictures(made: Sequence[Made]) -> list[Picture]:
         for picture in (
             Picture(
                 f"curves-{one.task}",
-                f"{one.task}: the {SHOWN} of the tested runs (black) and its forecast (orange, with its 80 % band) "
+                f"{one.task}: the {SHOWN} of the tested runs (black) and its forecast (orange, with its 80 % interval) "
                 "from the grey part, 5 % on the left, 50 % on the right",
                 _with(_curves, one),
                 7.0,
@@ -80,7 +80,9 @@ def _curve(axes: "Axes", curve: Sheet, seen: float) -> None:
     logged = np.isfinite(curve["logged"])
     axes.plot(at[logged], curve["logged"][logged], color=FAINT, linewidth=0.7, label="as logged")
     axes.plot(at[fine], curve["truth"][fine], color=INK, linewidth=1.4, label="truth")
-    axes.fill_between(at, curve["lower"], curve["upper"], color=COLOURS[0], alpha=0.2, linewidth=0, label="80 % band")
+    axes.fill_between(
+        at, curve["lower"], curve["upper"], color=COLOURS[0], alpha=0.2, linewidth=0, label="80 % interval"
+    )
     axes.plot(at, curve["forecast"], color=COLOURS[0], label="forecast")
     inside = np.concatenate([curve["truth"][fine], curve["forecast"]])
     room = 0.1 * (inside.max() - inside.min())
@@ -138,7 +140,7 @@ def charts(made: Sequence[Made]) -> "list[Block]":
 
 
 def _curve_charts(one: Made) -> "list[Block]":
-    from lodestar.report.html import Axis, Band, Chart, Line, Span
+    from lodestar.report.html import Axis, Chart, Line, Shading, Span
 
     found: list[Block] = []
     sheet = one["curves"].where(example=SHOWN)
@@ -148,7 +150,7 @@ def _curve_charts(one: Made) -> "list[Block]":
             at = 100 * curve["part"]
             series = [
                 Line("truth", at, curve["truth"], colour="ink"),
-                Band("80 % band", at, curve["lower"], curve["upper"], colour=0),
+                Shading("80 % interval", at, curve["lower"], curve["upper"], colour=0),
                 Line("forecast", at, curve["forecast"], colour=0),
             ]
             spans = (Span(0, 100 * seen, "seen"),)

@@ -1,4 +1,4 @@
-"""Item 3: how well the latent ODE redraws runs: true against forecast, table A1, solver tolerances, stiffness.
+"""Item 3: how well the latent ODE forecasts runs: true against forecast, table A1, solver tolerances, stiffness.
 
 Comes in: Lodestar's forecaster, and runs it never learned from: those its fit held out, and final runs of the paper's
 four shapes. Goes out: relative MSE of loss, learning rate and metric by how much was seen and how the ODE was solved;
@@ -35,7 +35,7 @@ class Forecasts(AbstractItem):
     """Accuracy of the latent ODE."""
 
     name = "forecasts"
-    title = "3. Forecasts: true against redrawn, table A1, solver"
+    title = "3. Forecasts: true against forecast, table A1, solver"
     needs = "Lodestar's forecaster, the runs it learned from, final runs of the four shapes"
 
     def make(self, context: Context) -> Findings:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.forecaster import Forecaster
-from lodestar.forecaster.forecast import Piece
+from lodestar.forecaster import Forecaster, forecast
 from lodestar.forecaster.preprocessing import Points
 from lodestar.runs import Run
 from lodestar.scheduler.settings import DEFAULT
@@ -99,8 +98,8 @@ def _encoded(forecaster: Forecaster, run: Run) -> tuple[list[tuple[float, ...]],
     stops = np.unique(np.linspace(window, points, max(2, min(round(AN_EPOCH * epochs), points))).round().astype(int))
     found = forecaster.recipe.to_points(run.loss, run.metric, run.lr, run.total_steps)
     values = forecaster.recipe.normalised(found)
-    pieces = [Piece(values[i - window : i], found.mask[i - window : i], i - window) for i in stops]
-    latents = forecaster.encode(*pieces)[0]
+    contexts = [forecast.Context(values[i - window : i], found.mask[i - window : i], i - window) for i in stops]
+    latents = forecaster.encode(*contexts)[0]
     told = [(stop / points, *(_latest(found, stop, channel) for channel in range(3))) for stop in stops]
     return told, latents
 

@@ -49,8 +49,10 @@ class SelectionTest(AbstractItem):
             contest = Contest(make_trial(forecaster, runs, which), past)
             picks += [(label, *row) for row in _picks(contest)]
             points += [(label, *row) for row in _finals(contest)]
-            aside = contest.trial.data.aside
-            notes += [f"{len(aside)} runs {label} were set aside, the first because: {aside[0][1]}"] if aside else []
+            excluded = contest.trial.data.excluded
+            notes += (
+                [f"{len(excluded)} runs {label} were excluded, the first because: {excluded[0][1]}"] if excluded else []
+            )
         return Findings(
             (
                 Sheet.of("picks", PICK, picks),

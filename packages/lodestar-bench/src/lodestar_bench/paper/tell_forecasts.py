@@ -44,7 +44,7 @@ def error(one: Made, quantity: str, seen: float, forecaster: str = OURS, scope: 
 
 def _gist(one: Made) -> str:
     told = [f"{number(error(one, name, SEEN[0])[0], 2)} ({title})" for name, title in TITLES.items()]
-    text = f"**{one.task}**: from the first 5 % of a run the rest is redrawn with a relative MSE of {listed(told)}"
+    text = f"**{one.task}**: from the first 5 % of a run the rest is forecast with a relative MSE of {listed(told)}"
     said = theirs.RELATIVE_MSE.get(one.task)
     if said is None:
         return text + "; the paper has no such task."

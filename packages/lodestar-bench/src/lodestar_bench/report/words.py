@@ -244,7 +244,7 @@ def notes(story: Story) -> list[str]:
     }
     if held := [f"{name} {sum(each):.0f} of {len(each)}" for name, each in told.items() if each]:
         found.append(
-            "Runs that ended within the 80 % band of the first forecast made after a quarter of them: "
+            "Runs that ended within the 80 % interval of the first forecast made after a quarter of them: "
             f"{', '.join(held)}."
         )
     return found

@@ -1,7 +1,7 @@
-"""Random pieces of runs for training: which run, where the piece starts, how long it is, and its tokens.
+"""Random contexts of runs for training: which run, where the context starts, how long it is, and its tokens.
 
 Comes in: a key and the runs' running totals. Goes out: tokens for the encoder. Lengths are log-uniform, so that short
-pieces (what a live job has) are as common as long ones. The tokens equal `lodestar.forecaster.tokens` to rounding.
+contexts (what a live job has) are as common as long ones. The tokens equal `lodestar.forecaster.tokens` to rounding.
 """
 
 import jax
@@ -15,7 +15,7 @@ from lodestar.fitting.settings import FitSettings
 def tokens_of(
     totals: Float[Array, "points1 6"], start: Int[Array, ""], length: Int[Array, ""], tokens: int
 ) -> tuple[Float[Array, "tokens 7"], Bool[Array, " tokens"]]:
-    """Tokens of the piece [start, start + length) of one run."""
+    """Tokens of the context [start, start + length) of one run."""
     points = totals.shape[0] - 1
     edges = start + (jnp.arange(tokens + 1) * length) // tokens
     sums = totals[edges[1:]] - totals[edges[:-1]]
@@ -27,10 +27,10 @@ def tokens_of(
     return jnp.concatenate([time[:, None], means, shares], axis=1), width > 0
 
 
-def random_pieces(
+def random_contexts(
     key: PRNGKeyArray, totals: Float[Array, "batch points1 6"], settings: FitSettings
 ) -> tuple[Float[Array, "batch tokens 7"], Bool[Array, "batch tokens"]]:
-    """Tokens of one random piece of each run, with noise where the settings ask for it."""
+    """Tokens of one random context of each run, with noise where the settings ask for it."""
     batch, points = totals.shape[0], totals.shape[1] - 1
     tokens = settings.architecture.tokens
     long, where, first, jitter, shift = jax.random.split(key, 5)

@@ -1,12 +1,12 @@
-"""Bands are measured with the widening they are used with, so that they hold what they promise."""
+"""Intervals are measured with the widening they are used with, so that they hold what they promise."""
 
 import dataclasses
 
 import numpy as np
 import pytest
 
-from lodestar.fitting.finish import HeldOut, measure_bands
-from lodestar.forecaster.bands import LEVELS, SEEN
+from lodestar.fitting.finish import HeldOut, measure_intervals
+from lodestar.forecaster.intervals import LEVELS, SEEN
 from lodestar.runs import Direction
 
 POINTS = 40
@@ -25,27 +25,27 @@ def held_out(runs=400, seed=0):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_band_holds_its_share_of_the_runs_it_was_measured_on(level):
+def test_an_interval_holds_its_share_of_the_runs_it_was_measured_on(level):
     part = held_out()
-    bands = measure_bands([part] * len(SEEN), Direction.MAX)
+    intervals = measure_intervals([part] * len(SEEN), Direction.MAX)
     inside = []
     for run in range(len(part.truth)):
         times = np.linspace(0.05, 1.0, POINTS)
-        low, high = bands.around(part.forecast[run], part.disagreement[run], 0.25, times, level)
+        low, high = intervals.around(part.forecast[run], part.disagreement[run], 0.25, times, level)
         inside.append((low <= part.truth[run]) & (part.truth[run] <= high))
     assert np.mean(inside) == pytest.approx(level, abs=0.02)
 
 
 @pytest.mark.parametrize("direction", list(Direction))
-def test_the_better_half_has_a_band_of_its_own(direction):
+def test_the_better_half_has_an_interval_of_its_own(direction):
     part = held_out()
-    bands = measure_bands([part] * len(SEEN), direction)
+    intervals = measure_intervals([part] * len(SEEN), direction)
     finals, truth = part.forecast[:, -1, 1], part.truth[:, -1, 1]
     better = finals > 0 if direction is Direction.MAX else finals < 0
     held = {}
     for good in (True, False):
         sides = [
-            bands.around_final(f, d, 0.25, 0.8, good=good)
+            intervals.around_final(f, d, 0.25, 0.8, good=good)
             for f, d in zip(finals, part.disagreement[:, -1, 1], strict=True)
         ]
         held[good] = np.mean([low <= t <= high for (low, high), t in zip(sides, truth, strict=True)], where=better)
@@ -56,14 +56,14 @@ def test_the_better_half_has_a_band_of_its_own(direction):
 def test_the_noise_of_what_is_logged_counts_and_runs_cut_short_do_not():
     part = held_out()
     noisy = dataclasses.replace(part, final=part.final + np.random.default_rng(1).normal(size=len(part.final)))
-    quiet, loud = (measure_bands([one] * len(SEEN), Direction.MAX) for one in (part, noisy))
+    quiet, loud = (measure_intervals([one] * len(SEEN), Direction.MAX) for one in (part, noisy))
     assert quiet.good is not None and loud.good is not None
     assert np.all(loud.good[1] > 2 * quiet.good[1])
     np.testing.assert_array_equal(loud.low, quiet.low)  # of the smoothed curve
     cut = dataclasses.replace(part, final=np.where(np.arange(len(part.final)) < 391, np.nan, part.final))
-    assert measure_bands([cut] * len(SEEN), Direction.MAX).good is None
+    assert measure_intervals([cut] * len(SEEN), Direction.MAX).good is None
 
 
 def test_from_few_runs_there_is_none():
     part = held_out(runs=8)
-    assert measure_bands([part] * len(SEEN), Direction.MAX).good is None
+    assert measure_intervals([part] * len(SEEN), Direction.MAX).good is None

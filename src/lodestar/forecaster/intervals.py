@@ -1,10 +1,10 @@
-"""Bands around a forecast, calibrated on held-out runs.
+"""Intervals around a forecast, calibrated on held-out runs.
 
 Comes in: how much of a run was seen, and which points are forecast. Goes out: how far below and above the forecast the
 truth lay, in model units, for a share of held-out runs. The table is measured by a fit on runs it did not train on, in
-bins of (seen, target), and interpolated. Where an ensemble's members disagree more than they did there, bands widen;
-the table is measured with that. Good runs are forecast more closely than bad ones: the final metric of a run that is
-steered to be good has a table of its own, from the better half of those runs.
+bins of (seen, target), and interpolated. Where an ensemble's members disagree more than they did there, intervals
+widen; the table is measured with that. Good runs are forecast more closely than bad ones: the final metric of a run
+that is steered to be good has a table of its own, from the better half of those runs.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ TARGETS = np.linspace(0.05, 1.0, 20)
 
 
 @dataclasses.dataclass(frozen=True)
-class Bands:
+class Intervals:
     """`low` and `high` (levels, seen, targets, 3): offsets from the forecast, model units. `typical`: member spread.
 
     `good`: offsets of the final metric, low and high, among runs forecast to end in the better half; None where too few
@@ -33,7 +33,7 @@ class Bands:
     good: NDArray[np.float64] | None = None  # (2, levels, seen)
 
     @classmethod
-    def wide(cls) -> "Bands":
+    def wide(cls) -> "Intervals":
         """What to say when nothing was held out: one standard deviation of the training data, either way."""
         shape = (len(LEVELS), len(SEEN), len(TARGETS), 3)
         width = np.array([0.67, 1.28, 1.64, 1.96])[:, None, None, None]
@@ -64,7 +64,7 @@ class Bands:
 
 
 def widened(spread: NDArray, typical: NDArray | float) -> NDArray[np.float64]:
-    """How many times wider a band is where members disagree by `spread`."""
+    """How many times wider an interval is where members disagree by `spread`."""
     return np.where(np.asarray(typical) > 1e-9, np.maximum(1.0, spread / np.maximum(typical, 1e-9)), 1.0)
 
 
