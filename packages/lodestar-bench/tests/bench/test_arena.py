@@ -53,7 +53,7 @@ def test_words_become_values():
     settings = made.settings()
     assert (settings.noise, settings.samples, settings.hysteresis) == (0.2, 10, None)
     assert settings.candidates == ("local", "references") and dict(made.fit) == {"members": 4}
-    assert made.name == "default noise=0.2 samples=10 hysteresis=none candidates=local,references fit.members=4"
+    assert made.name == "default noise=0.2 samples=10 hysteresis=none candidates=local,library fit.members=4"
 
 
 @pytest.mark.parametrize(
