@@ -19,7 +19,7 @@ from typing import Any
 
 from lodestar.evaluate import OURS, Evaluation, evaluate
 from lodestar.fitting import fit
-from lodestar.importers.tables.table import read_tables
+from lodestar.importers.tables import read_tables
 from lodestar.runs import RunSet, RunStore
 
 BARS = {

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lodestar.importers import import_runs, open_tracker
+from lodestar.importers import import_runs, open_reader
 from lodestar.runs import RunStore
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -45,12 +45,12 @@ def _served(address: str, process: int, folder: Path, runs: int, naive_runs: int
     naive = _naive(address, naive_runs) * runs / naive_runs
     began, busy = time.perf_counter(), _cpu_seconds(process)
     mine = time.process_time()
-    first = import_runs(open_tracker("mlflow", address), RunStore(folder / "store"))
+    first = import_runs(open_reader("mlflow", address), RunStore(folder / "store"))
     seconds = time.perf_counter() - began
     busy, mine = _cpu_seconds(process) - busy, time.process_time() - mine
     assert len(first.imported) == runs, (len(first.imported), first.left_out[:3])
     began = time.perf_counter()
-    second = import_runs(open_tracker("mlflow", address), RunStore(folder / "store"))
+    second = import_runs(open_reader("mlflow", address), RunStore(folder / "store"))
     again = time.perf_counter() - began
     assert len(second.unchanged) == runs and not second.imported
     return {
@@ -79,11 +79,11 @@ def _naive(address: str, runs: int) -> float:
 
 def _local(database: Path, folder: Path, runs: int) -> dict[str, object]:
     began = time.perf_counter()
-    report = import_runs(open_tracker("mlflow", f"sqlite:///{database}"), RunStore(folder / "local"))
+    report = import_runs(open_reader("mlflow", f"sqlite:///{database}"), RunStore(folder / "local"))
     assert len(report.imported) == runs
     seconds = time.perf_counter() - began
     began = time.perf_counter()
-    import_runs(open_tracker("mlflow", f"sqlite:///{database}"), RunStore(folder / "local"))
+    import_runs(open_reader("mlflow", f"sqlite:///{database}"), RunStore(folder / "local"))
     return {"sqlite_first_s": round(seconds, 1), "sqlite_second_s": round(time.perf_counter() - began, 2)}
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from lodestar.importers import import_runs
 from lodestar.importers.readers._record_file import crc_of_rows
-from lodestar.importers.readers.tensorboard import TensorboardTracker
+from lodestar.importers.readers.tensorboard import TensorboardReader
 from lodestar.runs import RunStore
 
 TAGS = ("train/loss", "val/accuracy", "lr", "grad_norm")
@@ -31,16 +31,16 @@ def run(*, runs: int = 10, steps: int = 25_000) -> dict[str, Any]:
             write(logs / f"run-{number}", steps)
         found = {"scalars": runs * steps * len(TAGS), "bar_s": 20, **_read(logs)}
         began = time.monotonic()
-        report = import_runs(TensorboardTracker(logs), RunStore(Path(folder) / "store"))
+        report = import_runs(TensorboardReader(logs), RunStore(Path(folder) / "store"))
         found |= {"import_s": time.monotonic() - began, "imported": len(report.imported)}
         began = time.monotonic()
-        import_runs(TensorboardTracker(logs), RunStore(Path(folder) / "store"))
+        import_runs(TensorboardReader(logs), RunStore(Path(folder) / "store"))
         return found | {"second_import_s": time.monotonic() - began, "met": found["import_s"] < 20}
 
 
 def _read(logs: Path) -> dict[str, Any]:
     began = time.monotonic()
-    tracker = TensorboardTracker(logs)
+    tracker = TensorboardReader(logs)
     listed = [*tracker.list()]
     listing = time.monotonic() - began
     began = time.monotonic()

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lodestar.cli import app
-from lodestar.importers import KINDS, open_tracker
+from lodestar.importers import READERS, open_reader
 from lodestar.runs import RunStore
 
 
@@ -103,11 +103,11 @@ def test_csv_is_another_word_for_table(lodestar, tmp_path):
     assert lodestar("csv", "runs.csv", "--out", "s").exit_code == 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", READERS)
 def test_every_kind_has_a_reader_that_takes_its_options(kind, tmp_path):
     """A kind whose reader is missing or takes other options fails here; the address is wrong on purpose."""
     from lodestar._errors import LodestarError
 
-    options = {choice.keyword: ["x"] if choice.many else "x" for choice in KINDS[kind].choices}
+    options = {choice.keyword: ["x"] if choice.many else "x" for choice in READERS[kind].choices}
     with pytest.raises(LodestarError, match="Fix: "):
-        list(open_tracker(kind, str(tmp_path / "nowhere"), **options).list())
+        list(open_reader(kind, str(tmp_path / "nowhere"), **options).list())

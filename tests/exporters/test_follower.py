@@ -8,7 +8,7 @@ from tests.scheduler.live import metric_at, train
 
 from lodestar.exporters import AbstractWriter, follow, open_writer
 from lodestar.importers import import_runs
-from lodestar.importers.readers.tensorboard import TensorboardTracker
+from lodestar.importers.readers.tensorboard import TensorboardReader
 from lodestar.runs import RunStore, Status
 from lodestar.scheduler import Scheduler
 from lodestar.testing import random_forecaster
@@ -149,7 +149,7 @@ def test_a_steered_run_in_tensorboard_is_imported_again(forecaster, tmp_path):
     scheduler = Scheduler(forecaster, TOTAL)
     with follow(scheduler, open_writer(f"tensorboard:{tmp_path / 'logs'}"), name="steered"):
         rates = train(scheduler, 1, TOTAL)
-    import_runs(TensorboardTracker(tmp_path / "logs"), RunStore(tmp_path / "store"))
+    import_runs(TensorboardReader(tmp_path / "logs"), RunStore(tmp_path / "store"))
     (run,) = RunStore(tmp_path / "store").read()
     assert run.lr.values.tolist() == pytest.approx(rates, rel=1e-6) and run.status is Status.FINISHED
     assert run.metric_name == "accuracy" and run.final_metric == pytest.approx(metric_at(TOTAL, TOTAL))

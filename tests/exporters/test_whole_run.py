@@ -8,7 +8,7 @@ from tests.importers import mlflow_places, wandb_places
 
 from lodestar._errors import TrackerError
 from lodestar.exporters import open_writer, write_run
-from lodestar.importers import import_runs, open_tracker
+from lodestar.importers import import_runs, open_reader
 from lodestar.runs import Direction, Facts, Run, RunStore, Series, Status
 
 pytestmark = [
@@ -38,7 +38,7 @@ def a_run(name="steered", status=Status.FINISHED, last=1.0 / 40):
 
 
 def back(kind, address, folder):
-    import_runs(open_tracker(kind, str(address)), RunStore(folder / "store"))
+    import_runs(open_reader(kind, str(address)), RunStore(folder / "store"))
     return sorted(RunStore(folder / "store").read(), key=lambda run: run.name)
 
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from lodestar._errors import RunError, TrackerError
-from lodestar.importers.tracker import AbstractTracker, Listed, Logged
+from lodestar.importers.reader import AbstractReader, ListedRun, LoggedCurve
 
 Curves = Mapping[str, Any]
 """Each quantity as a mapping step -> value, or as (step, value) pairs in the order of logging."""
 
 
-class Shelf(AbstractTracker):
+class Shelf(AbstractReader):
     """Runs on a shelf. `broken` keys raise a `RunError`; after `cut_after` fetches the line is dead."""
 
     kind = "shelf"
@@ -22,7 +22,7 @@ class Shelf(AbstractTracker):
     def __init__(self, address: str = "the shelf", *, clock: str = "step"):
         self._address = address
         self.clock = clock
-        self.runs: dict[str, Listed] = {}
+        self.runs: dict[str, ListedRun] = {}
         self.curves: dict[str, Curves] = {}
         self.fetched: list[str] = []
         self.broken: set[str] = set()
@@ -34,7 +34,7 @@ class Shelf(AbstractTracker):
 
     def put(self, key: str, curves: Curves, *, name: str | None = None, version: str = "1", **facts) -> None:
         """Put a run on the shelf, or change it."""
-        self.runs[key] = Listed(key, name or key, version, tuple(curves), **facts)
+        self.runs[key] = ListedRun(key, name or key, version, tuple(curves), **facts)
         self.curves[key] = curves
 
     def change(self, key: str, **facts) -> None:
@@ -55,7 +55,8 @@ class Shelf(AbstractTracker):
             if name in self.curves[run.key]:
                 points = self.curves[run.key][name]
                 pairs = list(points.items()) if isinstance(points, Mapping) else points
-                found[name] = Logged(np.array([p[0] for p in pairs], float), np.array([p[1] for p in pairs], float))
+                steps, values = np.array(pairs, float).reshape(-1, 2).T
+                found[name] = LoggedCurve(steps, values)
         return found
 
 

@@ -9,9 +9,9 @@ from torch import nn
 
 from lodestar._errors import TrackerError
 from lodestar.importers import import_runs
-from lodestar.importers.readers.huggingface import HuggingfaceTracker
+from lodestar.importers.readers.huggingface import HuggingfaceReader
 from lodestar.runs import RunStore, Status
-from lodestar.testing import TrackerContract
+from lodestar.testing import ReaderContract
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # imports of Transformers' own
@@ -28,7 +28,7 @@ def save_state(folder, history, *, step, planned):
     state.save_to_json(str(folder / "trainer_state.json"))
 
 
-class TestTrainerState(TrackerContract):
+class TestTrainerState(ReaderContract):
     loss = "loss"
     metric = "eval_accuracy"
     lr = "learning_rate"
@@ -42,10 +42,10 @@ class TestTrainerState(TrackerContract):
             (place / "outputs" / run.name / "training_args.json").write_text(json.dumps(run.config))
 
     def open(self, place):
-        return HuggingfaceTracker(place / "outputs")
+        return HuggingfaceReader(place / "outputs")
 
     def nowhere(self, place):
-        return HuggingfaceTracker(place)
+        return HuggingfaceReader(place)
 
 
 class Classifier(nn.Module):
@@ -77,7 +77,7 @@ def test_a_real_trainers_output_folder_is_one_run(tmp_path):
     accuracy = lambda result: {"accuracy": float((result.predictions.argmax(1) == result.label_ids).mean())}  # noqa: E731
     Trainer(Classifier(), arguments, train_dataset=data, eval_dataset=data, compute_metrics=accuracy).train()  # pyright: ignore
     assert (tmp_path / "out" / "checkpoint-24" / "training_args.bin").exists()  # a pickle, which nobody opens
-    report = import_runs(HuggingfaceTracker(tmp_path), RunStore(tmp_path / "store"))
+    report = import_runs(HuggingfaceReader(tmp_path), RunStore(tmp_path / "store"))
     (run,) = RunStore(tmp_path / "store").read()
     assert report.imported and run.status is Status.FINISHED and run.total_steps == 24
     assert run.loss.steps.tolist() == list(range(2, 25, 2)) and run.metric_name == "eval_accuracy"
@@ -89,7 +89,7 @@ def test_the_latest_checkpoint_counts(tmp_path):
     for step in (5, 10, 9):
         history = [{"step": n, "loss": 1.0 / n} for n in range(1, step + 1)]
         save_state(tmp_path / "out" / f"checkpoint-{step}", history, step=step, planned=20)
-    tracker = HuggingfaceTracker(tmp_path)
+    tracker = HuggingfaceReader(tmp_path)
     (run,) = tracker.list()
     assert run.name == "out" and run.state == "stopped"
     assert tracker.fetch(run, ["loss"])["loss"].steps[-1] == 10
@@ -98,11 +98,11 @@ def test_the_latest_checkpoint_counts(tmp_path):
 def test_a_final_state_counts_unless_a_later_checkpoint_is_there(tmp_path):
     save_state(tmp_path, [{"step": n, "loss": 1.0} for n in range(1, 13)], step=12, planned=12)
     save_state(tmp_path / "checkpoint-8", [{"step": 8, "loss": 1.0}], step=8, planned=12)
-    tracker = HuggingfaceTracker(tmp_path)
+    tracker = HuggingfaceReader(tmp_path)
     (run,) = tracker.list()
     assert tracker.fetch(run, ["loss"])["loss"].steps[-1] == 12 and run.state == "finished"
     save_state(tmp_path / "checkpoint-30", [{"step": 30, "loss": 1.0}], step=30, planned=40)
-    tracker = HuggingfaceTracker(tmp_path)
+    tracker = HuggingfaceReader(tmp_path)
     assert tracker.fetch(next(tracker.list()), ["loss"])["loss"].steps[-1] == 30
 
 
@@ -110,10 +110,10 @@ def test_damaged_states_are_left_out_with_a_reason(tmp_path):
     for name, text in (("half", '{"log_history": [{"st'), ("other", '{"step": 1}')):
         (tmp_path / name).mkdir()
         (tmp_path / name / "trainer_state.json").write_text(text)
-    troubles = {run.name: run.trouble for run in HuggingfaceTracker(tmp_path).list()}
+    troubles = {run.name: run.trouble for run in HuggingfaceReader(tmp_path).list()}
     assert "cannot be read" in troubles["half"] and "no log_history" in troubles["other"]
 
 
 def test_a_folder_without_states_is_told(tmp_path):
     with pytest.raises(TrackerError, match=r"trainer_state\.json"):
-        HuggingfaceTracker(tmp_path)
+        HuggingfaceReader(tmp_path)

@@ -6,7 +6,7 @@ import pytest
 from tests.importers.shelf import Shelf, curves
 
 from lodestar._errors import TrackerError
-from lodestar.importers import AbstractBulkTracker, Choices, import_runs
+from lodestar.importers import AbstractBulkReader, Choices, import_runs
 from lodestar.importers.ledger import FILE
 from lodestar.runs import RunStore
 
@@ -179,7 +179,7 @@ def test_a_store_at_an_address_works_as_well(shelf):
     assert len(import_runs(shelf, RunStore("memory://imported")).unchanged) == 2
 
 
-class Bulk(Shelf, AbstractBulkTracker):
+class Bulk(Shelf, AbstractBulkReader):
     """A shelf that hands out many at once, and remembers how many."""
 
     bulk = 4

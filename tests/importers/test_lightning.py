@@ -9,9 +9,9 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from lodestar._errors import TrackerError
 from lodestar.importers import Choices, import_runs
-from lodestar.importers.readers.lightning import LightningTracker
+from lodestar.importers.readers.lightning import LightningReader
 from lodestar.runs import RunStore
-from lodestar.testing import TrackerContract
+from lodestar.testing import ReaderContract
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # Lightning's own imports
@@ -27,7 +27,7 @@ pytestmark = [
 ]
 
 
-class TestCsvLogger(TrackerContract):
+class TestCsvLogger(ReaderContract):
     names_are_mine = False  # a run is called by its folder
 
     def make(self, place, runs):
@@ -40,10 +40,10 @@ class TestCsvLogger(TrackerContract):
             logger.save()
 
     def open(self, place):
-        return LightningTracker(place / "logs")
+        return LightningReader(place / "logs")
 
     def nowhere(self, place):
-        return LightningTracker(place)
+        return LightningReader(place)
 
 
 class Module(pl.LightningModule):
@@ -86,7 +86,7 @@ def trained(tmp_path_factory):
 
 
 def test_a_real_trainings_sparse_rows_and_groups(trained):
-    tracker = LightningTracker(trained)
+    tracker = LightningReader(trained)
     (run,) = tracker.list()
     assert run.name == "lightning_logs/version_0" and run.config == {"width": 4, "rate": 0.01}
     assert {"train_loss", "val_acc", "lr-AdamW/pg1", "lr-AdamW/pg2", "epoch"} <= set(run.quantities)
@@ -97,14 +97,14 @@ def test_a_real_trainings_sparse_rows_and_groups(trained):
 
 
 def test_the_second_group_may_be_chosen(trained, tmp_path):
-    import_runs(LightningTracker(trained), RunStore(tmp_path), Choices(lr="lr-AdamW/pg2"))
+    import_runs(LightningReader(trained), RunStore(tmp_path), Choices(lr="lr-AdamW/pg2"))
     (run,) = RunStore(tmp_path).read()
     assert run.peak_lr == pytest.approx(0.1) and run.metric_name == "val_acc"
 
 
 def test_a_file_still_being_written_is_read_up_to_its_half_line(tmp_path):
     (tmp_path / "metrics.csv").write_text("epoch,step,train_loss\n0,1,0.5\n0,2,oops\n0,3,0.25\n0,4")
-    tracker = LightningTracker(tmp_path / "metrics.csv")
+    tracker = LightningReader(tmp_path / "metrics.csv")
     (run,) = tracker.list()
     found = tracker.fetch(run, ["train_loss"])["train_loss"]
     assert found.steps.tolist() == [1, 3]
@@ -113,14 +113,14 @@ def test_a_file_still_being_written_is_read_up_to_its_half_line(tmp_path):
 
 def test_another_csv_is_left_out_with_a_cure(tmp_path):
     (tmp_path / "metrics.csv").write_text("time,value\n1,2\n")
-    (run,) = LightningTracker(tmp_path).list()
+    (run,) = LightningReader(tmp_path).list()
     assert "no column 'step'" in run.trouble and "lodestar import csv" in run.trouble
 
 
 def test_an_empty_file_and_a_wrong_folder(tmp_path):
     (tmp_path / "metrics.csv").write_text("")
-    (run,) = LightningTracker(tmp_path).list()
+    (run,) = LightningReader(tmp_path).list()
     assert "is empty" in run.trouble
     (tmp_path / "metrics.csv").unlink()
     with pytest.raises(TrackerError, match=r"holds no metrics\.csv"):
-        LightningTracker(tmp_path)
+        LightningReader(tmp_path)

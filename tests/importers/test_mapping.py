@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.importers.shelf import Shelf, curves
 
 from lodestar._errors import TrackerError
-from lodestar.importers import Choices, TrackerImport, import_runs
+from lodestar.importers import Choices, RunImport, import_runs
 from lodestar.importers.mapping_file import read_mapping
 from lodestar.importers.plan import plan
 from lodestar.runs import Direction, RunStore
@@ -16,7 +16,7 @@ def mapped(*runs, choices=None, **options):
     shelf = Shelf(**options)
     for number, quantities in enumerate(runs):
         shelf.put(str(number), {name: {1: 1.0} for name in quantities.split()})
-    return TrackerImport(shelf, choices)
+    return RunImport(shelf, choices)
 
 
 def test_the_first_parameter_group_is_taken_and_said():
@@ -76,7 +76,7 @@ def test_an_unknown_key_of_the_config_lists_those_there_are():
     shelf = Shelf()
     shelf.put("a", curves(), config={"max_steps": 100})
     with pytest.raises(TrackerError, match=r"no run in the shelf has 'max_step'.*Did you mean 'max_steps'\?"):
-        TrackerImport(shelf, Choices(total="max_step"))
+        RunImport(shelf, Choices(total="max_step"))
 
 
 def test_a_name_that_does_not_tell_the_direction_asks_for_it():
@@ -90,19 +90,19 @@ def test_a_clock_that_counts_calls_gives_way_to_a_logged_step():
 
     shelf = Calls(clock="_step")
     shelf.put("a", {**curves(), "trainer/global_step": {1: 50.0}})
-    found = TrackerImport(shelf).mapped
+    found = RunImport(shelf).mapped
     assert found.step == "trainer/global_step"
     assert "--step _step" in found.guess.reasons["step"]
-    assert TrackerImport(shelf, Choices(step="_step")).mapped.step is None
+    assert RunImport(shelf, Choices(step="_step")).mapped.step is None
 
 
 def test_the_trackers_own_knowledge_comes_before_the_guess_and_after_the_user():
     shelf = Shelf()
     shelf.roles = {"metric": "value", "direction": "max"}
     shelf.put("a", {**curves(), "value": {1: 1.0}})
-    found = TrackerImport(shelf).mapped.guess
+    found = RunImport(shelf).mapped.guess
     assert (found["metric"], found.direction) == ("value", Direction.MAX)
-    stated = TrackerImport(shelf, Choices(metric="loss", loss="loss")).mapped.guess
+    stated = RunImport(shelf, Choices(metric="loss", loss="loss")).mapped.guess
     assert (stated["metric"], stated.direction) == ("loss", Direction.MIN)
 
 

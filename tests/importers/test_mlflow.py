@@ -11,11 +11,11 @@ from tests.importers import mlflow_places
 
 from lodestar._errors import TrackerError
 from lodestar.importers import Choices, import_runs
-from lodestar.importers.readers.mlflow import MlflowTracker
+from lodestar.importers.readers.mlflow import MlflowReader
 from lodestar.importers.readers.mlflow_client import ClientBackend
 from lodestar.importers.readers.mlflow_server import ServerBackend
 from lodestar.runs import RunStore, Status
-from lodestar.testing import TrackerContract, Written
+from lodestar.testing import ReaderContract, Written
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # SQLAlchemy's pool, closed with the process
@@ -53,7 +53,7 @@ def simple(name="a", points=20, **config):
     return Written(name, curves, config)
 
 
-class TestSqlite(TrackerContract):
+class TestSqlite(ReaderContract):
     @pytest.fixture(autouse=True)
     def _given(self, empty):
         self.empty = empty
@@ -62,24 +62,24 @@ class TestSqlite(TrackerContract):
         mlflow_places.write(mlflow_places.copied(self.empty, place / "mlflow.db"), "digits", runs)
 
     def open(self, place):
-        return MlflowTracker(f"sqlite:///{place / 'mlflow.db'}")
+        return MlflowReader(f"sqlite:///{place / 'mlflow.db'}")
 
     def nowhere(self, place):
-        return MlflowTracker(f"sqlite:///{place / 'mlflow.db'}")
+        return MlflowReader(f"sqlite:///{place / 'mlflow.db'}")
 
 
-class TestFiles(TrackerContract):
+class TestFiles(ReaderContract):
     def make(self, place, runs):
         mlflow_places.write(f"file:{place / 'mlruns'}", "digits", runs)
 
     def open(self, place):
-        return MlflowTracker(str(place / "mlruns"))
+        return MlflowReader(str(place / "mlruns"))
 
     def nowhere(self, place):
-        return MlflowTracker(str(place))
+        return MlflowReader(str(place))
 
 
-class TestServer(TrackerContract):
+class TestServer(ReaderContract):
     @pytest.fixture(autouse=True)
     def _given(self, server):
         self.url = server
@@ -88,13 +88,13 @@ class TestServer(TrackerContract):
         mlflow_places.write(self.url, place.name, runs)
 
     def open(self, place):
-        return MlflowTracker(self.url, experiment=[place.name])
+        return MlflowReader(self.url, experiment=[place.name])
 
     def nowhere(self, place):
-        return MlflowTracker(self.url, experiment=["nowhere"])
+        return MlflowReader(self.url, experiment=["nowhere"])
 
 
-class TestClient(TrackerContract):
+class TestClient(ReaderContract):
     """MLflow's own client, on the store that we would read ourselves."""
 
     @pytest.fixture(autouse=True)
@@ -105,12 +105,12 @@ class TestClient(TrackerContract):
         mlflow_places.write(mlflow_places.copied(self.empty, place / "mlflow.db"), "digits", runs)
 
     def open(self, place):
-        tracker = MlflowTracker(str(place / "mlflow.db"))
+        tracker = MlflowReader(str(place / "mlflow.db"))
         tracker._backend = ClientBackend(f"sqlite:///{place / 'mlflow.db'}")
         return tracker
 
     def nowhere(self, place):
-        return MlflowTracker("nosuchscheme://there")
+        return MlflowReader("nosuchscheme://there")
 
 
 def test_all_ways_of_reading_one_store_agree(server, empty, tmp_path):
@@ -120,7 +120,7 @@ def test_all_ways_of_reading_one_store_agree(server, empty, tmp_path):
     mlflow_places.write(address, "agree", runs)
     stores = []
     for place in (server, address):
-        import_runs(MlflowTracker(place, experiment=["agree"]), RunStore(tmp_path / str(len(stores))))
+        import_runs(MlflowReader(place, experiment=["agree"]), RunStore(tmp_path / str(len(stores))))
         stores.append(RunStore(tmp_path / str(len(stores))).read())
     for one, other in zip(*stores, strict=True):
         assert (one.name, one.loss, one.metric, one.lr) == (other.name, other.loss, other.metric, other.lr)
@@ -130,7 +130,7 @@ def test_all_ways_of_reading_one_store_agree(server, empty, tmp_path):
 def test_a_deleted_run_is_left_out_and_said(database, tmp_path):
     gone, _ = mlflow_places.write(database, "digits", [simple("gone"), simple("kept")])
     mlflow_places.client(database).delete_run(gone)
-    report = import_runs(MlflowTracker(database), RunStore(tmp_path / "store"))
+    report = import_runs(MlflowReader(database), RunStore(tmp_path / "store"))
     assert report.imported == ["kept"]
     assert report.left_out == [("gone", "it was deleted in MLflow")]
 
@@ -138,12 +138,12 @@ def test_a_deleted_run_is_left_out_and_said(database, tmp_path):
 def test_a_running_run_is_fetched_again_when_it_went_on(database, tmp_path):
     store = RunStore(tmp_path / "store")
     (key,) = mlflow_places.write(database, "digits", [simple(points=5)], status="RUNNING")
-    import_runs(MlflowTracker(database), store)
+    import_runs(MlflowReader(database), store)
     assert store.read()[0].status is Status.CUT_SHORT
     client = mlflow_places.client(database)
     client.log_metric(key, "loss", 0.01, step=6)
     client.set_terminated(key)
-    report = import_runs(MlflowTracker(database), store)
+    report = import_runs(MlflowReader(database), store)
     assert report.replaced == report.imported == ["a"]
     assert store.read()[0].last_step == 6 and store.read()[0].status is Status.FINISHED
 
@@ -154,7 +154,7 @@ def test_a_resumed_run_keeps_the_last_value_of_a_step(database, tmp_path):
     for step in (4, 5, 6):
         client.log_metric(key, "loss", 9.0 + step, step=step, timestamp=2**42)
     store = RunStore(tmp_path / "store")
-    import_runs(MlflowTracker(database), store)
+    import_runs(MlflowReader(database), store)
     assert store.read()[0].loss.values.tolist() == [1, 1 / 2, 1 / 3, 13, 14, 15]
     assert any("the run was resumed" in note for note in store.read()[0].notes)
 
@@ -163,14 +163,14 @@ def test_experiments_are_chosen_by_name_and_become_the_task(database, tmp_path):
     for name in ("one", "two", "three"):
         mlflow_places.write(database, name, [simple(f"in-{name}")])
     store = RunStore(tmp_path / "store")
-    import_runs(MlflowTracker(database, experiment=["one", "two"]), store)
+    import_runs(MlflowReader(database, experiment=["one", "two"]), store)
     assert {run.name: run.facts.task for run in store.read()} == {"in-one": "one", "in-two": "two"}
 
 
 def test_a_missing_experiment_says_which_there_are(database):
     mlflow_places.write(database, "digits", [])
     with pytest.raises(TrackerError, match=r"no experiment 'digit'.*'Default', 'digits'"):
-        MlflowTracker(database, experiment=["digit"])
+        MlflowReader(database, experiment=["digit"])
 
 
 def test_a_history_longer_than_an_answer_of_the_server_is_whole(server, monkeypatch):
@@ -179,7 +179,7 @@ def test_a_history_longer_than_an_answer_of_the_server_is_whole(server, monkeypa
     mlflow_places.write(
         server, "long", [simple(name, points=n) for name, n in (("a", 10), ("b", 60), ("c", 24), ("d", 25))]
     )
-    tracker = MlflowTracker(server, experiment=["long"])
+    tracker = MlflowReader(server, experiment=["long"])
     runs = list(tracker.list())
     found = tracker.fetch_many(runs, ["loss", "lr"])
     assert {run.name: len(found[run.key]["loss"].values) for run in runs} == {"a": 10, "b": 60, "c": 24, "d": 25}
@@ -191,7 +191,7 @@ def test_a_server_without_the_bulk_endpoint_is_asked_page_by_page(server, monkey
     monkeypatch.setattr("lodestar.importers.readers.mlflow_server.BULK", "ajax-api/2.0/mlflow/no-such-endpoint")
     monkeypatch.setattr("lodestar.importers.readers.mlflow_server._MOST", 7)
     mlflow_places.write(server, "paged", [simple(points=20)])
-    tracker = MlflowTracker(server, experiment=["paged"])
+    tracker = MlflowReader(server, experiment=["paged"])
     (run,) = tracker.list()
     assert tracker.fetch(run, ["loss"])["loss"].steps.tolist() == list(range(1, 21))
 
@@ -199,12 +199,12 @@ def test_a_server_without_the_bulk_endpoint_is_asked_page_by_page(server, monkey
 @pytest.mark.parametrize("code", [401, 403])
 def test_no_permission_says_what_to_set(code):
     with answering(code) as address, pytest.raises(TrackerError, match="MLFLOW_TRACKING_USERNAME"):
-        MlflowTracker(address)
+        MlflowReader(address)
 
 
 def test_a_server_that_is_none_of_mlflows_says_so():
     with answering(404) as address, pytest.raises(TrackerError, match="does not answer as an MLflow server"):
-        MlflowTracker(address)
+        MlflowReader(address)
 
 
 def test_credentials_are_sent(monkeypatch):
@@ -218,7 +218,7 @@ def test_nobody_there_says_so():
     with pytest.raises(
         TrackerError, match=r"cannot reach an MLflow server at http://127.0.0.1:1.*Fix: check the address"
     ):
-        MlflowTracker("http://127.0.0.1:1")
+        MlflowReader("http://127.0.0.1:1")
 
 
 def test_a_database_of_something_else_says_so(tmp_path):
@@ -226,18 +226,18 @@ def test_a_database_of_something_else_says_so(tmp_path):
 
     sqlite3.connect(tmp_path / "other.db").execute("CREATE TABLE a (b)").connection.close()
     with pytest.raises(TrackerError, match="none of MLflow's"):
-        MlflowTracker(str(tmp_path / "other.db"))
+        MlflowReader(str(tmp_path / "other.db"))
     (tmp_path / "text.db").write_text("hello " * 100)
     with pytest.raises(TrackerError, match="cannot read"):
-        MlflowTracker(str(tmp_path / "text.db"))
+        MlflowReader(str(tmp_path / "text.db"))
 
 
 def test_a_damaged_metric_file_leaves_out_its_run_alone(tmp_path):
     mlflow_places.write(f"file:{tmp_path / 'mlruns'}", "digits", [simple("bad"), simple("good")])
-    tracker = MlflowTracker(str(tmp_path / "mlruns"))
+    tracker = MlflowReader(str(tmp_path / "mlruns"))
     bad = next(run for run in tracker.list() if run.name == "bad")
     next(tmp_path.glob(f"mlruns/*/{bad.key}/metrics/loss")).write_text("12 what 3\n")
-    report = import_runs(MlflowTracker(str(tmp_path / "mlruns")), RunStore(tmp_path / "store"))
+    report = import_runs(MlflowReader(str(tmp_path / "mlruns")), RunStore(tmp_path / "store"))
     assert report.imported == ["good"]
     assert "line 1 of" in report.left_out[0][1]
 
@@ -247,7 +247,7 @@ def test_a_metric_no_run_has_lists_those_there_are(database, tmp_path):
     with pytest.raises(
         TrackerError, match=r"no run in .* logged 'val_ac' .*Did you mean 'val_acc'\?.*'loss' \(2 runs\)"
     ):
-        import_runs(MlflowTracker(database), RunStore(tmp_path / "s"), Choices(metric="val_ac"))
+        import_runs(MlflowReader(database), RunStore(tmp_path / "s"), Choices(metric="val_ac"))
 
 
 class Answering(http.server.BaseHTTPRequestHandler):

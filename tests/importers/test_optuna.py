@@ -7,9 +7,9 @@ import pytest
 
 from lodestar._errors import TrackerError
 from lodestar.importers import Choices, import_runs
-from lodestar.importers.readers.optuna import OptunaTracker
+from lodestar.importers.readers.optuna import OptunaReader
 from lodestar.runs import Direction, RunStore, Status
-from lodestar.testing import TrackerContract
+from lodestar.testing import ReaderContract
 
 optuna = pytest.importorskip("optuna")
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -45,7 +45,7 @@ def add(study, *, reported=None, params=None, state="COMPLETE", attributes=None,
     )
 
 
-class OptunaContract(TrackerContract):
+class OptunaContract(ReaderContract):
     metric = "value"
     names_are_mine = False
 
@@ -60,7 +60,7 @@ class OptunaContract(TrackerContract):
             add(study, reported=dict(run.curves["value"]), params=seed, attributes={"batch_size": 32, **curves})
 
     def nowhere(self, place):
-        return OptunaTracker(str(place))
+        return OptunaReader(str(place))
 
 
 class TestSqliteStudy(OptunaContract):
@@ -68,7 +68,7 @@ class TestSqliteStudy(OptunaContract):
         return f"sqlite:///{place / 'study.db'}"
 
     def open(self, place):
-        return OptunaTracker(f"sqlite:///{place / 'study.db'}")
+        return OptunaReader(f"sqlite:///{place / 'study.db'}")
 
 
 class TestJournal(OptunaContract):
@@ -76,7 +76,7 @@ class TestJournal(OptunaContract):
         return journal(place / "journal.log")
 
     def open(self, place):
-        return OptunaTracker(str(place / "journal.log"))
+        return OptunaReader(str(place / "journal.log"))
 
 
 @pytest.fixture
@@ -91,13 +91,13 @@ def store(tmp_path):
 
 def test_the_studys_direction_is_the_metrics(place, store):
     add(study_at(journal(place), direction="minimize"), reported={1: 0.5, 2: 0.4}, loss=[2.0, 1.0])
-    import_runs(OptunaTracker(str(place)), store)
+    import_runs(OptunaReader(str(place)), store)
     assert store.read()[0].direction is Direction.MIN and store.read()[0].facts.task == "digits"
 
 
 def test_a_pruned_trial_is_cut_short(place, store):
     add(study_at(journal(place)), reported={1: 0.5, 2: 0.4}, loss=[2.0, 1.0], state="PRUNED")
-    import_runs(OptunaTracker(str(place)), store)
+    import_runs(OptunaReader(str(place)), store)
     assert store.read()[0].status is Status.CUT_SHORT
 
 
@@ -113,21 +113,21 @@ def test_a_pruned_trial_is_cut_short(place, store):
 )
 def test_lists_pairs_and_mappings_are_curves(place, store, loss, steps):
     add(study_at(journal(place)), reported={5: 0.5, 10: 0.6}, loss=loss)
-    import_runs(OptunaTracker(str(place)), store)
+    import_runs(OptunaReader(str(place)), store)
     assert store.read()[0].loss.steps.tolist() == steps
 
 
 def test_a_list_of_an_odd_length_is_not_guessed(place, store):
     add(study_at(journal(place)), reported={5: 0.5, 10: 0.6}, loss=[1.0, 2.0, 3.0])
-    report = import_runs(OptunaTracker(str(place)), store)
+    report = import_runs(OptunaReader(str(place)), store)
     assert "a list of 3 values" in report.left_out[0][1] and "{step: value}" in report.left_out[0][1]
 
 
 def test_a_study_without_a_loss_says_so_and_the_values_may_stand_in(place, store):
     add(study_at(journal(place)), reported={1: 0.5, 2: 0.6}, note="plain text", tags=["a", "b"])
     with pytest.raises(TrackerError, match=r"reads like the training loss. They logged: 'value' \(1 run\)"):
-        import_runs(OptunaTracker(str(place)), store)
-    report = import_runs(OptunaTracker(str(place)), store, Choices(loss="value"))
+        import_runs(OptunaReader(str(place)), store)
+    report = import_runs(OptunaReader(str(place)), store, Choices(loss="value"))
     run = store.read()[0]
     assert run.loss == run.metric and run.facts.extra["note"] == "plain text"
     assert any("no learning rate was logged" in note for _, note in report.notes)
@@ -136,10 +136,10 @@ def test_a_study_without_a_loss_says_so_and_the_values_may_stand_in(place, store
 def test_studies_are_chosen_by_name(place, store):
     for name in ("one", "two"):
         add(study_at(journal(place), name), reported={1: 0.5}, loss=[1.0])
-    assert import_runs(OptunaTracker(str(place), study=["two"]), store).imported == ["two-0"]
-    assert import_runs(OptunaTracker(str(place)), store).imported == ["one-0"]
+    assert import_runs(OptunaReader(str(place), study=["two"]), store).imported == ["two-0"]
+    assert import_runs(OptunaReader(str(place)), store).imported == ["one-0"]
     with pytest.raises(TrackerError, match=r"no study 'three'. It has: 'one', 'two'"):
-        OptunaTracker(str(place), study=["three"])
+        OptunaReader(str(place), study=["three"])
 
 
 def test_a_file_of_something_else_is_not_touched(tmp_path):
@@ -149,8 +149,8 @@ def test_a_file_of_something_else_is_not_touched(tmp_path):
     sqlite3.connect(other).execute("CREATE TABLE a (b)").connection.close()
     before = other.read_bytes()
     with pytest.raises(TrackerError, match="holds no Optuna studies"):
-        OptunaTracker(str(other))
+        OptunaReader(str(other))
     assert other.read_bytes() == before
     (tmp_path / "text.log").write_text("hello\n")
     with pytest.raises(TrackerError, match="neither an SQLite database nor an Optuna journal"):
-        OptunaTracker(str(tmp_path / "text.log"))
+        OptunaReader(str(tmp_path / "text.log"))

@@ -6,9 +6,9 @@ import pytest
 
 from lodestar._errors import TrackerError
 from lodestar.importers import Choices, import_runs
-from lodestar.importers.readers.ray_tune import RayTuneTracker
+from lodestar.importers.readers.ray_tune import RayTuneReader
 from lodestar.runs import RunStore, Status
-from lodestar.testing import TrackerContract
+from lodestar.testing import ReaderContract
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -18,7 +18,7 @@ pytestmark = [
 ]
 
 
-class TestJsonLogger(TrackerContract):
+class TestJsonLogger(ReaderContract):
     def make(self, place, runs):
         from ray.tune.logger import JsonLoggerCallback
 
@@ -36,10 +36,10 @@ class TestJsonLogger(TrackerContract):
             log.log_trial_end(trial)  # pyright: ignore
 
     def open(self, place):
-        return RayTuneTracker(place / "results")
+        return RayTuneReader(place / "results")
 
     def nowhere(self, place):
-        return RayTuneTracker(place)
+        return RayTuneReader(place)
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def experiment(tmp_path_factory):
 
 
 def test_real_trials_with_their_states_and_params(experiment):
-    tracker = RayTuneTracker(experiment)
+    tracker = RayTuneReader(experiment)
     good, bad = sorted(tracker.list(), key=lambda run: run.config["lr"])
     assert (good.state, bad.state) == ("TERMINATED", "ERROR") and good.group == "digits"
     assert good.config == {"lr": 0.1, "model.width": 4}
@@ -86,7 +86,7 @@ def test_real_trials_with_their_states_and_params(experiment):
 
 
 def test_a_failed_trial_is_cut_short_and_the_step_may_be_named(experiment, tmp_path):
-    import_runs(RayTuneTracker(experiment), RunStore(tmp_path), Choices(step="global_step", metric="eval/acc"))
+    import_runs(RayTuneReader(experiment), RunStore(tmp_path), Choices(step="global_step", metric="eval/acc"))
     runs = sorted(RunStore(tmp_path).read(), key=lambda run: run.peak_lr)
     assert [run.status for run in runs] == [Status.FINISHED, Status.CUT_SHORT]
     assert runs[0].loss.steps.tolist() == [10, 20, 30, 40, 50, 60] and runs[0].facts.task == "digits"
@@ -97,14 +97,14 @@ def test_an_older_folder_with_a_csv_alone(tmp_path):
     (tmp_path / "trial" / "progress.csv").write_text(
         "loss,training_iteration,pid,config/lr,trial_id\n0.5,1,77,0.1,a\n0.25,2,77,0.1,a\n"
     )
-    tracker = RayTuneTracker(tmp_path)
+    tracker = RayTuneReader(tmp_path)
     (run,) = tracker.list()
     assert run.quantities == ("loss",) and tracker.fetch(run, ["loss"])["loss"].values.tolist() == [0.5, 0.25]
 
 
 def test_a_half_line_is_left_out_and_told(tmp_path):
     (tmp_path / "result.json").write_text('{"loss": 1.0, "training_iteration": 1}\n{"loss": 0.5, "trai')
-    tracker = RayTuneTracker(tmp_path)
+    tracker = RayTuneReader(tmp_path)
     (run,) = tracker.list()
     found = tracker.fetch(run, ["loss"])["loss"]
     assert found.steps.tolist() == [1] and "line 2" in found.notes[0]
@@ -112,7 +112,7 @@ def test_a_half_line_is_left_out_and_told(tmp_path):
 
 def test_a_folder_without_trials_is_told(tmp_path):
     with pytest.raises(TrackerError, match=r"result\.json"):
-        RayTuneTracker(tmp_path)
+        RayTuneReader(tmp_path)
 
 
 class _ByIdentity(dict):

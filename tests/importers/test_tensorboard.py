@@ -19,9 +19,9 @@ from torch.utils.tensorboard import SummaryWriter
 from lodestar._errors import TrackerError
 from lodestar.importers import import_runs
 from lodestar.importers.readers._record_file import masked_crc
-from lodestar.importers.readers.tensorboard import TensorboardTracker
+from lodestar.importers.readers.tensorboard import TensorboardReader
 from lodestar.runs import RunStore
-from lodestar.testing import TrackerContract
+from lodestar.testing import ReaderContract
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*distutils.*:DeprecationWarning")
 
@@ -52,7 +52,7 @@ def only(tracker):
     return run, tracker.fetch(run, run.quantities)
 
 
-class TestTorchWriter(TrackerContract):
+class TestTorchWriter(ReaderContract):
     precision = 1e-6
 
     def make(self, place, runs):
@@ -64,13 +64,13 @@ class TestTorchWriter(TrackerContract):
                 writer.add_hparams(dict(run.config), {"hparam/final": 1.0})
 
     def open(self, place):
-        return TensorboardTracker(place / "logs")
+        return TensorboardReader(place / "logs")
 
     def nowhere(self, place):
-        return TensorboardTracker(place)
+        return TensorboardReader(place)
 
 
-class TestTensors(TrackerContract):
+class TestTensors(ReaderContract):
     """As TensorFlow 2 writes: 64-bit tensors, which keep all digits."""
 
     def make(self, place, runs):
@@ -86,10 +86,10 @@ class TestTensors(TrackerContract):
             write_events(place / "logs" / run.name / "events.out.tfevents.1.host", [event(0, given), *events])
 
     def open(self, place):
-        return TensorboardTracker(place / "logs")
+        return TensorboardReader(place / "logs")
 
     def nowhere(self, place):
-        return TensorboardTracker(place)
+        return TensorboardReader(place)
 
 
 @pytest.mark.parametrize(
@@ -102,14 +102,14 @@ def test_a_tensor_of_any_number_type_is_a_scalar(tmp_path, dtype, value):
     write_events(
         tmp_path / "events.out.tfevents.1", [event(1, tensor("x", by_field)), event(2, tensor("x", by_content))]
     )
-    _, found = only(TensorboardTracker(tmp_path))
+    _, found = only(TensorboardReader(tmp_path))
     np.testing.assert_array_equal(found["x"].values, [float(dtype(value))] * 2)
 
 
 def test_bfloat16_is_read(tmp_path):
     one_and_a_half = tensor_pb2.TensorProto(dtype=14, half_val=[0x3FC0])
     write_events(tmp_path / "events.out.tfevents.1", [event(1, tensor("x", one_and_a_half))])
-    assert only(TensorboardTracker(tmp_path))[1]["x"].values.tolist() == [1.5]
+    assert only(TensorboardReader(tmp_path))[1]["x"].values.tolist() == [1.5]
 
 
 def test_what_is_no_scalar_is_passed_by(tmp_path):
@@ -118,13 +118,13 @@ def test_what_is_no_scalar_is_passed_by(tmp_path):
         writer.add_text("note", "hello", 1)
         writer.add_scalar("loss", 1.0, 1)
     write_events(tmp_path / "events.out.tfevents.9", [event(2, tensor("many", make_tensor_proto([1.0, 2.0])))])
-    assert only(TensorboardTracker(tmp_path))[0].quantities == ("loss",)
+    assert only(TensorboardReader(tmp_path))[0].quantities == ("loss",)
 
 
 def test_many_scalars_in_one_event(tmp_path):
     events = [event(step, scalar("a", step), scalar("b", -step), scalar("a/b", 0.5)) for step in (1, 2, 300, 70_000)]
     write_events(tmp_path / "events.out.tfevents.1", events)
-    _, found = only(TensorboardTracker(tmp_path))
+    _, found = only(TensorboardReader(tmp_path))
     assert found["b"].steps.tolist() == [1, 2, 300, 70_000] and found["b"].values.tolist() == [-1, -2, -300, -70_000]
     assert found["a/b"].values.tolist() == [0.5] * 4
 
@@ -132,7 +132,7 @@ def test_many_scalars_in_one_event(tmp_path):
 def test_a_tag_may_change_its_type(tmp_path):
     parts = [scalar("x", 1.0), tensor("x", make_tensor_proto(2.0, np.float64)), scalar("x", 3.0), scalar("x", 4.0)]
     write_events(tmp_path / "events.out.tfevents.1", [event(step, part) for step, part in enumerate(parts)])
-    assert only(TensorboardTracker(tmp_path))[1]["x"].values.tolist() == [1, 2, 3, 4]
+    assert only(TensorboardReader(tmp_path))[1]["x"].values.tolist() == [1, 2, 3, 4]
 
 
 def test_a_resumed_run_is_one_run_and_its_purged_steps_are_void(tmp_path):
@@ -143,7 +143,7 @@ def test_a_resumed_run_is_one_run_and_its_purged_steps_are_void(tmp_path):
     with SummaryWriter(str(tmp_path), purge_step=6, filename_suffix=".2") as writer:
         for step in range(6, 8):
             writer.add_scalar("loss", 100 + step, step)
-    found = only(TensorboardTracker(tmp_path))[1]["loss"]
+    found = only(TensorboardReader(tmp_path))[1]["loss"]
     assert found.steps.tolist() == list(range(8))
     assert found.values.tolist() == [0, 1, 2, 3, 4, 5, 106, 107]
 
@@ -153,7 +153,7 @@ def test_sub_folders_of_add_scalars_are_the_runs_own(tmp_path):
         for step in range(3):
             writer.add_scalars("train/loss", {"a": step, "b": 2 * step}, step)
             writer.add_scalar("lr", 0.1, step)
-    run, found = only(TensorboardTracker(tmp_path))
+    run, found = only(TensorboardReader(tmp_path))
     assert run.name == "one" and set(run.quantities) == {"lr", "train/loss/a", "train/loss/b"}
     assert found["train/loss/b"].values.tolist() == [0, 2, 4]
 
@@ -163,14 +163,14 @@ def test_folders_within_folders_are_runs_of_their_own(tmp_path):
         with SummaryWriter(str(tmp_path / name)) as writer:
             writer.add_scalar("loss", 1.0, 1)
             writer.add_scalar("acc", 1.0, 1)
-    assert [run.name for run in TensorboardTracker(tmp_path).list()] == [tmp_path.name, "a", "a/b"]
-    assert len({run.key for run in TensorboardTracker(tmp_path).list()}) == 3
+    assert [run.name for run in TensorboardReader(tmp_path).list()] == [tmp_path.name, "a", "a/b"]
+    assert len({run.key for run in TensorboardReader(tmp_path).list()}) == 3
 
 
 def test_hparams_yaml_of_lightning_is_config(tmp_path):
     write_events(tmp_path / "events.out.tfevents.1", [event(1, scalar("loss", 1.0))])
     (tmp_path / "hparams.yaml").write_text("lr: 0.1\noptimizer:\n  name: adam\nmodel: !!python/object:my.Model {}\n")
-    assert only(TensorboardTracker(tmp_path))[0].config == {"lr": 0.1, "optimizer.name": "adam"}
+    assert only(TensorboardReader(tmp_path))[0].config == {"lr": 0.1, "optimizer.name": "adam"}
 
 
 @settings(max_examples=30, deadline=None)
@@ -181,7 +181,7 @@ def test_a_file_cut_anywhere_gives_all_whole_records_before(tmp_path_factory, cu
     write_events(path, [event(step, scalar("loss", step)) for step in range(1, 11)])
     data = path.read_bytes()
     path.write_bytes(data[: max(len(data) - cut, 45)])
-    _, found = only(TensorboardTracker(folder))
+    _, found = only(TensorboardReader(folder))
     steps = found["loss"].steps.tolist() if "loss" in found else []
     assert steps == list(range(1, len(steps) + 1))
     whole = (len(path.read_bytes()) - 40) // ((len(data) - 40) // 10)
@@ -196,7 +196,7 @@ def test_a_damaged_record_is_left_out_and_told(tmp_path):
     data = bytearray(path.read_bytes())
     data[data.index(struct.pack("<f", 3.0)) + 1] ^= 0xFF
     path.write_bytes(data)
-    found = only(TensorboardTracker(tmp_path))[1]["loss"]
+    found = only(TensorboardReader(tmp_path))[1]["loss"]
     assert found.steps.tolist() == [1, 2, 4, 5] and "1 damaged records" in found.notes[0]
 
 
@@ -207,7 +207,7 @@ def test_a_damaged_length_ends_the_file_and_is_told(tmp_path):
     record = (len(data) - 40) // 5
     data[-2 * record] ^= 0xFF
     path.write_bytes(data)
-    found = only(TensorboardTracker(tmp_path))[1]["loss"]
+    found = only(TensorboardReader(tmp_path))[1]["loss"]
     assert found.steps.tolist() == [1, 2, 3] and "is damaged" in found.notes[0]
 
 
@@ -217,22 +217,22 @@ def test_a_file_of_another_kind_is_left_out_with_a_reason_and_the_others_go_on(t
     for name in ("a", "b"):
         curves = [event(s, scalar("loss", 1 / s), scalar("val_acc", s), scalar("lr", 0.1)) for s in range(1, 9)]
         write_events(tmp_path / name / "events.out.tfevents.1", curves)
-    report = import_runs(TensorboardTracker(tmp_path), RunStore(tmp_path / "store"))
+    report = import_runs(TensorboardReader(tmp_path), RunStore(tmp_path / "store"))
     assert len(report.imported) == 2 and "not a TensorBoard event file" in str(report.left_out)
 
 
 def test_a_folder_without_event_files_is_told_what_was_looked_for(tmp_path):
     with pytest.raises(TrackerError, match="tfevents"):
-        TensorboardTracker(tmp_path)
+        TensorboardReader(tmp_path)
     (tmp_path / "loss.csv").write_text("step,loss\n")
     with pytest.raises(TrackerError, match="is not TensorBoard event file"):
-        TensorboardTracker(tmp_path / "loss.csv")
+        TensorboardReader(tmp_path / "loss.csv")
 
 
 def test_a_blocks_edge_may_fall_anywhere(tmp_path, monkeypatch):
     monkeypatch.setattr("lodestar.importers.readers._record_file.BLOCK", 64)
     write_events(tmp_path / "events.out.tfevents.1", [event(step, scalar("loss", step)) for step in range(500)])
-    assert only(TensorboardTracker(tmp_path))[1]["loss"].values.tolist() == list(range(500))
+    assert only(TensorboardReader(tmp_path))[1]["loss"].values.tolist() == list(range(500))
 
 
 @given(st.binary(max_size=200))
@@ -255,7 +255,7 @@ def test_our_checksum_is_theirs(data):
 def test_whatever_was_logged_comes_back(tmp_path_factory, points):
     folder = tmp_path_factory.mktemp("any")
     write_events(folder / "events.out.tfevents.1", [event(step, scalar(tag, value)) for tag, step, value in points])
-    _, found = only(TensorboardTracker(folder))
+    _, found = only(TensorboardReader(folder))
     for tag in {tag for tag, _, _ in points}:
         expected = [(float(step), value) for name, step, value in points if name == tag]
         assert [*zip(found[tag].steps.tolist(), found[tag].values.tolist(), strict=True)] == expected

@@ -4,9 +4,9 @@ import pytest
 
 from lodestar._errors import TrackerError
 from lodestar.importers import Choices, import_runs
-from lodestar.importers.readers.ultralytics import UltralyticsTracker
+from lodestar.importers.readers.ultralytics import UltralyticsReader
 from lodestar.runs import RunStore
-from lodestar.testing import TrackerContract
+from lodestar.testing import ReaderContract
 
 PADDED = 23  # the width older versions pad names and numbers to
 COLUMNS = [
@@ -33,7 +33,7 @@ def write_results(folder, rows):
     (folder / "results.csv").write_text("\n".join(lines) + "\n")
 
 
-class TestUltralytics(TrackerContract):
+class TestUltralytics(ReaderContract):
     loss = "train/box_loss"
     metric = "metrics/precision(B)"
     lr = "lr/pg0"
@@ -48,10 +48,10 @@ class TestUltralytics(TrackerContract):
             (place / "detect" / run.name / "args.yaml").write_text(settings)
 
     def open(self, place):
-        return UltralyticsTracker(place / "detect")
+        return UltralyticsReader(place / "detect")
 
     def nowhere(self, place):
-        return UltralyticsTracker(place)
+        return UltralyticsReader(place)
 
 
 def test_a_training_as_the_library_writes_it(tmp_path):
@@ -60,7 +60,7 @@ def test_a_training_as_the_library_writes_it(tmp_path):
     settings = "task: detect\nepochs: 10\nlr0: 0.01\nfreeze: null\nclasses: [1, 2]\n"
     (tmp_path / "train" / "args.yaml").write_text(settings)
     choices = Choices(metric="metrics/mAP50-95(B)", direction="max")
-    report = import_runs(UltralyticsTracker(tmp_path), RunStore(tmp_path / "store"), choices)
+    report = import_runs(UltralyticsReader(tmp_path), RunStore(tmp_path / "store"), choices)
     (run,) = RunStore(tmp_path / "store").read()
     assert report.imported and run.loss.steps.tolist() == list(range(1, 11))
     assert run.lr.values[0] == pytest.approx(1.1) and any("epoch" in note for note in run.notes)
@@ -68,10 +68,10 @@ def test_a_training_as_the_library_writes_it(tmp_path):
 
 def test_another_results_csv_is_left_out(tmp_path):
     (tmp_path / "results.csv").write_text("model,score\na,1\n")
-    (run,) = UltralyticsTracker(tmp_path).list()
+    (run,) = UltralyticsReader(tmp_path).list()
     assert "no column 'epoch'" in run.trouble
 
 
 def test_a_folder_without_results_is_told(tmp_path):
     with pytest.raises(TrackerError, match=r"holds no results\.csv"):
-        UltralyticsTracker(tmp_path)
+        UltralyticsReader(tmp_path)

@@ -17,11 +17,11 @@ import pytest
 from tests.importers import wandb_places
 
 from lodestar._errors import TrackerError
-from lodestar.importers import import_runs, open_tracker
-from lodestar.importers.readers.wandb import WandbTracker
-from lodestar.importers.readers.wandb_offline import WandbOfflineTracker
+from lodestar.importers import import_runs, open_reader
+from lodestar.importers.readers.wandb import WandbReader
+from lodestar.importers.readers.wandb_offline import WandbOfflineReader
 from lodestar.runs import RunStore, Status
-from lodestar.testing import TrackerContract, Written
+from lodestar.testing import ReaderContract, Written
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
@@ -41,7 +41,7 @@ def written(tmp_path_factory):
     return tmp_path_factory.mktemp("written"), {}
 
 
-class TestOffline(TrackerContract):
+class TestOffline(ReaderContract):
     @pytest.fixture(autouse=True)
     def _given(self, written):
         self.folder, self.known = written
@@ -56,13 +56,13 @@ class TestOffline(TrackerContract):
             shutil.copytree(source, place, dirs_exist_ok=True, ignore=ignored)
 
     def open(self, place):
-        return WandbOfflineTracker(place / "wandb")
+        return WandbOfflineReader(place / "wandb")
 
     def nowhere(self, place):
-        return WandbOfflineTracker(place)
+        return WandbOfflineReader(place)
 
 
-class TestApi(TrackerContract):
+class TestApi(ReaderContract):
     @pytest.fixture(autouse=True)
     def _given(self, server):
         self.server = server
@@ -71,17 +71,17 @@ class TestApi(TrackerContract):
         self.server.projects.setdefault(place.name, []).extend(runs)
 
     def open(self, place):
-        return WandbTracker(f"me/{place.name}")
+        return WandbReader(f"me/{place.name}")
 
     def nowhere(self, place):
-        return WandbTracker("me/no-such-project")
+        return WandbReader("me/no-such-project")
 
 
 def test_quantities_are_asked_for_one_at_a_time(server):
     run = Written("one", {"loss": dict.fromkeys(range(20), 1.0), "acc": {5: 0.5, 15: 0.6}})
     server.projects["alone"] = [run]
     server.asked.clear()
-    tracker = WandbTracker("me/alone")
+    tracker = WandbReader("me/alone")
     (listed,) = tracker.list()
     assert set(listed.quantities) == {"loss", "acc"}  # and no image
     found = tracker.fetch(listed, ["loss", "acc"])
@@ -92,7 +92,7 @@ def test_quantities_are_asked_for_one_at_a_time(server):
 
 def test_all_pages_of_a_project_are_listed(server):
     server.projects["many"] = [Written(f"run-{n}", {"loss": {1: 1.0}}) for n in range(5)]
-    assert len([*WandbTracker("me/many").list()]) == 5
+    assert len([*WandbReader("me/many").list()]) == 5
 
 
 def test_a_crashed_run_is_cut_short_and_the_step_is_the_global_step(server, tmp_path):
@@ -104,24 +104,24 @@ def test_a_crashed_run_is_cut_short_and_the_step_is_the_global_step(server, tmp_
     }
     server.projects["crashed"] = [Written("c", curves, {"max_steps": 1000})]
     server.states["c"] = "crashed"
-    import_runs(WandbTracker("me/crashed"), RunStore(tmp_path))
+    import_runs(WandbReader("me/crashed"), RunStore(tmp_path))
     (run,) = RunStore(tmp_path).read()
     assert run.status is Status.CUT_SHORT and run.loss.steps.tolist() == [50 * n for n in range(10)]
 
 
 def test_no_such_project_is_told(server):
     with pytest.raises(TrackerError, match=r"no such project.*Fix: check the names"):
-        next(WandbTracker("me/nowhere").list())
+        next(WandbReader("me/nowhere").list())
     with pytest.raises(TrackerError, match="ENTITY/PROJECT"):
-        WandbTracker("a/b/c")
+        WandbReader("a/b/c")
 
 
 @pytest.mark.parametrize(("variables", "cure"), [({"WANDB_API_KEY": ""}, "wandb login"), ({}, "connection")])
 def test_no_account_and_no_network_are_told(tmp_path, variables, cure):
     code = (
         "from lodestar._errors import TrackerError\n"
-        "from lodestar.importers.readers.wandb import WandbTracker\n"
-        "try:\n    print(len([*WandbTracker('me/x', timeout=3).list()]))\n"
+        "from lodestar.importers.readers.wandb import WandbReader\n"
+        "try:\n    print(len([*WandbReader('me/x', timeout=3).list()]))\n"
         "except TrackerError as error:\n    print(error)\n"
     )
     given = {**os.environ, "WANDB_BASE_URL": "http://127.0.0.1:9", "HOME": str(tmp_path), "NETRC": str(tmp_path / "n")}
@@ -139,7 +139,7 @@ def test_nested_and_odd_values(tmp_path):
     }
     config = {"lr": 0.1, "optimizer": {"name": "adam", "betas": [0.9, 0.99]}}
     wandb_places.offline(tmp_path, [Written("odd", {}, config)], rows=rows)  # pyright: ignore[reportArgumentType]
-    tracker = WandbOfflineTracker(tmp_path)
+    tracker = WandbOfflineReader(tmp_path)
     (run,) = tracker.list()
     assert set(run.quantities) == {"loss", "eval.acc", "eval.by.class"}
     assert run.config == {"lr": 0.1, "optimizer.name": "adam", "optimizer.betas": "[0.9, 0.99]"}
@@ -174,7 +174,7 @@ def test_a_killed_run_keeps_what_it_logged(tmp_path):
 def _logged(folder):
     """The run of a folder and its loss, as far as they are written."""
     with contextlib.suppress(TrackerError):  # nothing yet
-        tracker = WandbOfflineTracker(folder)
+        tracker = WandbOfflineReader(folder)
         for run in tracker.list():
             if "loss" in run.quantities:
                 return run, tracker.fetch(run, ["loss"])["loss"]
@@ -195,7 +195,7 @@ def test_a_file_cut_anywhere_gives_what_came_before(long_file, tmp_path):
     path = tmp_path / "run-cut.wandb"
     for keep in (32768 - 3, 32768, 32768 + 5, 50_000, 70_001):
         path.write_bytes(data[:keep])
-        tracker = WandbOfflineTracker(tmp_path)
+        tracker = WandbOfflineReader(tmp_path)
         (run,) = tracker.list()
         found = tracker.fetch(run, ["loss"])["loss"]
         assert found.steps.tolist() == list(range(len(found.steps))) and 0 < len(found.steps) < 400
@@ -206,7 +206,7 @@ def test_a_damaged_byte_costs_one_record_and_is_told(long_file, tmp_path, byte):
     data = bytearray(long_file.read_bytes())
     data[byte] ^= 0xFF
     (tmp_path / "run-bad.wandb").write_bytes(data)
-    tracker = WandbOfflineTracker(tmp_path)
+    tracker = WandbOfflineReader(tmp_path)
     (run,) = tracker.list()
     found = tracker.fetch(run, ["loss"])["loss"]
     assert 399 <= len(found.steps) <= 400 and run.state == "finished"
@@ -219,7 +219,7 @@ def test_a_byte_damaged_in_the_last_record_is_a_half_record(long_file, tmp_path)
     data = bytearray(long_file.read_bytes())
     data[-1] ^= 0xFF
     (tmp_path / "run-bad.wandb").write_bytes(data)
-    tracker = WandbOfflineTracker(tmp_path)
+    tracker = WandbOfflineReader(tmp_path)
     (run,) = tracker.list()
     found = tracker.fetch(run, ["loss"])["loss"]
     assert len(found.steps) == 400 and "half a record" in found.notes[0]
@@ -228,11 +228,11 @@ def test_a_byte_damaged_in_the_last_record_is_a_half_record(long_file, tmp_path)
 def test_what_is_no_run_file_is_left_out_with_a_reason(tmp_path):
     (tmp_path / "run-x.wandb").write_bytes(b"something else")
     (tmp_path / "run-y.wandb").write_bytes(b"")
-    troubles = [run.trouble for run in WandbOfflineTracker(tmp_path).list()]
+    troubles = [run.trouble for run in WandbOfflineReader(tmp_path).list()]
     assert "not a W&B run file" in troubles[0] and "empty" in troubles[1]
 
 
 def test_a_folder_is_read_offline_and_a_name_online(tmp_path, server):
     (tmp_path / "run-x.wandb").write_bytes(b"")
-    assert isinstance(open_tracker("wandb", str(tmp_path)), WandbOfflineTracker)
-    assert isinstance(open_tracker("wandb", "me/many"), WandbTracker)
+    assert isinstance(open_reader("wandb", str(tmp_path)), WandbOfflineReader)
+    assert isinstance(open_reader("wandb", "me/many"), WandbReader)

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from lodestar.cli import _screen
 
 if TYPE_CHECKING:
-    from lodestar.importers.tables.columns import ColumnGuess
-    from lodestar.importers.tables.table import ImportReport
+    from lodestar.importers.report import ImportReport
+    from lodestar.importers.roles import RoleGuess
 
 SHOWN = 8
 _ALWAYS = ("step", "loss", "metric", "lr")
 
 
 def show_guess(
-    guess: "ColumnGuess", title: str, *, what: str = "column", counts: Mapping[str, int] | None = None
+    guess: "RoleGuess", title: str, *, what: str = "column", counts: Mapping[str, int] | None = None
 ) -> None:
     """Which column (or quantity) was taken for what, and why; with `counts`, how many runs have each."""
     heads = ("what", what, *((">runs",) if counts is not None else ()), "why")

@@ -58,10 +58,10 @@ class _Table:
         self._told = False
 
     def __call__(self) -> "Iterator[Run]":
-        from lodestar.importers.tables.table import TableImport
+        from lodestar.importers.tables import open_tables
 
-        table = TableImport([self._path])
-        yield from table.runs()
+        table = open_tables([self._path])
+        yield from table.read()
         if table.report.left_out and not self._told:
             name, reason = table.report.left_out[0]
             more = f", and {len(table.report.left_out) - 1} more" if len(table.report.left_out) > 1 else ""

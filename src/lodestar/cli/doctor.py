@@ -61,13 +61,13 @@ def doctor(
 
 def _open(where: str, skip_damaged: bool) -> "tuple[Iterable[Run], int | None, list[tuple[str, str]]]":
     """The runs to look at, one by one; how many, if known; and a list that fills with those that cannot be read."""
-    from lodestar.importers.tables.table import TableImport
+    from lodestar.importers.tables import open_tables
     from lodestar.runs.store import RunStore
 
     path = table_at(where)
     if path is not None:
-        table = TableImport([path])
-        return table.runs(), None, table.report.left_out
+        table = open_tables([path])
+        return table.read(), None, table.report.left_out
     store = RunStore.open(where)
     return store.iter(skip_damaged=skip_damaged), len(store.list(skip_damaged=skip_damaged)), []
 

@@ -1,19 +1,29 @@
-"""`lodestar import`: past runs into a store; here the group, and the import of tables.
+"""`lodestar import`: past runs into a store; the group, and one command for each reader, all made from the registry.
 
-Comes in: files and which column is which. Goes out: a store, and a report: the column guess with its reasons, the
-runs left out and why. `table` is meant when no kind is named; the kinds of trackers come from `import_trackers.py`.
+Comes in: the readers (`lodestar.importers.registry`). Goes out: commands that differ in their address and in the few
+options of their own; what to take and where to put it is said with the same options everywhere. `table` is meant when
+no kind is named.
 """
 
+import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from lodestar.cli import _screen, import_trackers
+from lodestar.cli import _screen
 from lodestar.cli._app import SETTINGS, DefaultGroup
-from lodestar.cli._import_screen import show_guess, show_report
+from lodestar.cli._import_screen import show_guess, show_plan, show_report
+from lodestar.importers.registry import READERS, ReaderEntry, ReaderOption
 
 ALIASES = {"csv": "table"}
+CHOICES = ("loss", "metric", "direction", "lr", "step", "task", "total", "schedule", "peak_lr", "seed")
+_SAME_EVERYWHERE = (
+    "Which QUANTITY is the loss, the metric and the learning rate is guessed from the names over all runs, and shown. "
+    "Run it again at any time: only runs that are new or have changed are fetched. Runs that cannot be used are left "
+    "out, with the reason.\n\n"
+)
 
 
 class ImportGroup(DefaultGroup):
@@ -48,70 +58,151 @@ def kinds() -> None:
     """
 
 
-def _column(what: str) -> typer.models.OptionInfo:
-    return typer.Option(metavar="COLUMN", help=what, show_default=False)
+def _option(metavar: str, what: str, annotation: Any = str | None) -> Any:
+    return Annotated[annotation, typer.Option(metavar=metavar, help=what, show_default=False)]
 
 
-@group.command("table")
-def import_table(
-    files: Annotated[
-        list[Path],
-        typer.Argument(help="Tables (.csv .tsv .jsonl .json .parquet), or folders of them."),
-    ],
-    out: Annotated[str, typer.Option("--out", "-o", metavar="STORE", help="The store to write to; made if missing.")],
-    run: Annotated[str | None, _column("The run's name. None: a file is a run.")] = None,
-    step: Annotated[str | None, _column("The optimizer step; epochs if there is none.")] = None,
-    loss: Annotated[str | None, _column("The training loss.")] = None,
-    metric: Annotated[str | None, _column("The validation metric.")] = None,
-    lr: Annotated[str | None, _column("The learning rate.")] = None,
-    direction: Annotated[str | None, typer.Option(metavar="max|min", help="Which metric is better.")] = None,
-    total: Annotated[str | None, _column("The planned number of steps (or the number itself).")] = None,
-    schedule: Annotated[str | None, _column("The schedule's name.")] = None,
-    peak_lr: Annotated[str | None, _column("The schedule's peak learning rate.")] = None,
-    seed: Annotated[str | None, _column("The seed.")] = None,
-    status: Annotated[str | None, _column("How the run ended: finished, diverged, killed, ...")] = None,
-    task: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The task: its name, or the column that has it.")
-    ] = None,
-    layout: Annotated[str, typer.Option(metavar="auto|long|wide", help="A row, or a column, for each run.")] = "auto",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the column guess and stop.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
-) -> None:
-    """Import CSV, TSV, JSON or Parquet tables of runs.
+def _shared(entry: ReaderEntry) -> dict[str, tuple[Any, Any]]:
+    """The options that every reader has: name -> annotation, default."""
+    quantity, key = entry.noun.upper(), "COLUMN" if entry.files else "KEY"
+    a_key = "the column" if entry.files else "the key of the config"
+    step = "; epochs if there is none" if entry.files else ", where it was logged; else the tracker's own step"
+    lr = "" if entry.files else ": the parameter group to follow"
+    out = typer.Option(
+        "--out", "-o", metavar="STORE", help="The store to write to (a folder, s3://...); made if missing."
+    )
+    mapping = 'A TOML file with these choices: metric = "val/acc"; see docs/trackers.md.'
+    rebuild = "Rebuild an lr that was not logged from the config, where that is certain."
+    only = "Only runs of this name; * and ? stand for anything (in quotes: 'lr-*')."
+    look = "List the runs, show the mapping and stop."
+    return {
+        "out": (Annotated[str, out], inspect.Parameter.empty),
+        "loss": (_option(quantity, "The training loss."), None),
+        "metric": (_option(quantity, "The validation metric; 'none': there is none."), None),
+        "direction": (_option("max|min", "Which metric is better."), None),
+        "lr": (_option(quantity, f"The learning rate{lr}; 'none': there is none."), None),
+        "step": (
+            _option(quantity, f"The optimizer step{step}."),
+            None,
+        ),
+        "task": (_option("NAME", f"The task: its name, or {a_key} that has it."), None),
+        "total": (_option(key, f"The planned number of steps: {a_key}, or the number itself."), None),
+        "schedule": (_option(key, "The schedule's name."), None),
+        "peak_lr": (_option(key, "The schedule's peak learning rate."), None),
+        "seed": (_option(key, "The seed."), None),
+        "mapping": (_option("FILE", mapping, Path | None), None),
+        "rebuild_lr": (
+            Annotated[str, typer.Option(metavar="yes|no", help=rebuild)],
+            "no" if entry.files else "yes",
+        ),
+        "name": (_option("PATTERN", only), None),
+        "limit": (Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first N runs.")], None),
+        "dry_run": (Annotated[bool, typer.Option("--dry-run", help=look)], False),
+        "as_json": (Annotated[bool, typer.Option("--json", help="Print the report as JSON.")], False),
+    }
 
-    A table has a row for each run and step, or a column for each run; or there is a file for each run. Columns are
-    guessed from their names, and the guess is shown. Name a COLUMN to override it, or 'none' to say there is no
-    such column. Blank cells mean 'not logged at that step', so validation may be rare. Steps logged twice (a
-    resumed run) are merged, the last wins. Runs that break a rule are left out, and listed with the reason.
 
-    \b
-    Examples:
-      lodestar import sweep.csv --out runs
-      lodestar import wandb_export.csv --out runs --metric val_f1 --direction max
-      lodestar import logs/ --out runs --dry-run
-    """
-    from lodestar.importers.tables.table import LAYOUTS, TableImport, store_runs
-    from lodestar.runs.store import RunStore
+def _own(option: ReaderOption) -> tuple[Any, Any]:
+    if option.allowed:
+        return Annotated[str, typer.Option(metavar=option.metavar, help=option.text)], option.allowed[0]
+    return _option(option.metavar, option.text, list[str] | None if option.many else str | None), None
 
-    for given, allowed, flag in ((layout, LAYOUTS, "--layout"), (direction or "max", ("max", "min"), "--direction")):
-        if given not in allowed:
-            raise typer.BadParameter(f"must be {' or '.join(allowed)}, got {given!r}", param_hint=flag)
-    named = {"run": run, "step": step, "loss": loss, "metric": metric, "lr": lr, "total": total}
-    named |= {"schedule": schedule, "peak_lr": peak_lr, "seed": seed, "status": status}
-    table = TableImport(files, layout=layout, direction=direction, task=task, columns=named)
-    if not as_json:
-        show_guess(table.guess, f"Columns ({table.guess.layout} table)")
-    if not dry_run:
-        with _screen.progress("reading", None, quiet=as_json) as update:
-            store_runs(
-                table, RunStore(out), lambda done, of, rows: update(done, f"file {done + 1} of {of}, {rows:,} rows")
-            )
-    if as_json:
-        _screen.show_json({**table.report.as_dict(), "store": None if dry_run else str(out)})
-    elif not dry_run:
-        show_report(table.report, str(out))
-    if not dry_run and not table.report.imported:
+
+def _command(entry: ReaderEntry) -> Callable[..., None]:
+    """A function with the right signature for Typer."""
+
+    def command(**given: Any) -> None:
+        _run(entry, given)
+
+    address = typer.Argument(metavar="FILES..." if entry.files else "ADDRESS", help=entry.address)
+    parts = {"address": (Annotated[list[Path] if entry.files else str, address], inspect.Parameter.empty)}
+    parts |= {option.keyword: _own(option) for option in entry.choices}
+    parts |= _shared(entry)
+    command.__annotations__ = {name: annotation for name, (annotation, _) in parts.items()}
+    signature = inspect.Signature(
+        [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for name, (annotation, default) in parts.items()
+        ]
+    )
+    command.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
+    return command
+
+
+def _help(entry: ReaderEntry) -> str:
+    name = "" if entry.files else f"{entry.name} "
+    examples = "\n".join(f"  lodestar import {name}{words}" for words in entry.examples)
+    also = "" if entry.files else _SAME_EVERYWHERE
+    return f"{entry.title}\n\n{entry.details}\n\n{also}\b\nExamples:\n{examples}\n"
+
+
+def _run(entry: ReaderEntry, given: dict[str, Any]) -> None:
+    from lodestar.importers import RunImport, open_reader
+    from lodestar.runs import RunStore
+
+    _check(entry, given)
+    quiet = given["as_json"]
+    own = {option.keyword: value for option in entry.choices if (value := given[option.keyword]) is not None}
+    with _screen.progress("listing", None, quiet=quiet) as update:
+        found = RunImport(
+            open_reader(entry.name, given["address"], **own),
+            _choices(given),
+            name=given["name"],
+            limit=given["limit"],
+            on_progress=lambda done, total, what: update(done, what),
+        )
+    if not quiet:
+        _show(entry, found)
+    if given["dry_run"]:
+        given["to_fetch"] = found.look(RunStore(given["out"]))
+    else:
+        with _screen.progress("fetching", len(found.runs), quiet=quiet) as update:
+            found.store(RunStore(given["out"]), on_progress=lambda done, total, what: update(done, what))
+    _end(found, given)
+
+
+def _check(entry: ReaderEntry, given: dict[str, Any]) -> None:
+    words = {"direction": ("max", "min"), "rebuild_lr": ("yes", "no")}
+    for flag, allowed in (words | {option.keyword: option.allowed for option in entry.choices}).items():
+        if allowed and given[flag] is not None and given[flag] not in allowed:
+            hint = f"--{flag.replace('_', '-')}"
+            raise typer.BadParameter(f"must be {' or '.join(allowed)}, got {given[flag]!r}", param_hint=hint)
+
+
+def _show(entry: ReaderEntry, found: Any) -> None:
+    guess = found.mapped.guess
+    if entry.files:
+        show_guess(guess, f"Columns ({guess.layout} table)")
+    else:
+        title = f"{len(found.runs)} runs in {found.reader.address}"
+        show_guess(guess, title, what=entry.noun, counts=found.mapped.counts)
+
+
+def _end(found: Any, given: dict[str, Any]) -> None:
+    dry = given["dry_run"]
+    if given["as_json"]:
+        store = None if dry else given["out"]
+        quantities = {"quantities": dict(found.mapped.counts), "runs": len(found.runs)}
+        _screen.show_json({**found.report.as_dict(), **quantities, "store": store})
+    elif dry:
+        show_plan(found.report, given["to_fetch"], given["out"])
+    else:
+        show_report(found.report, given["out"])
+    if not dry and not found.report.imported and not found.report.unchanged:
         raise typer.Exit(1)
 
 
-import_trackers.register(group)
+def _choices(given: dict[str, Any]) -> Any:
+    """What the flags say, and below them the mapping file."""
+    from lodestar.importers import Choices
+
+    stated = Choices(**{role: given[role] for role in CHOICES}, rebuild_lr=given["rebuild_lr"] == "yes")
+    if given["mapping"] is None:
+        return stated
+    from lodestar.importers.mapping_file import read_mapping
+
+    return stated.over(read_mapping(given["mapping"]))
+
+
+for _entry in READERS.values():
+    group.command(_entry.name, help=_help(_entry))(_command(_entry))

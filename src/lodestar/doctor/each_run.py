@@ -9,12 +9,14 @@ import numpy as np
 
 from lodestar.doctor.diverged import blown_up
 from lodestar.doctor.findings import FEWEST_POINTS, Finding, Severity
+from lodestar.runs.note import NoteKind
 from lodestar.runs.run import Run, Series, Status
 
 FEW_POINTS = 20
 SAMPLE_SIZES = {500, 1000, 1500, 10_000}
 """How many points trackers hand out when asked for 'the history' of a long run."""
 
+_WORTH_A_LOOK = {NoteKind.FILLER, NoteKind.LEFT_OUT, NoteKind.EXCLUDED, NoteKind.SEVERAL_VALUES}
 Check = Callable[[Run], Iterator[Finding]]
 
 
@@ -82,10 +84,10 @@ def too_short(run: Run) -> Iterator[Finding]:
 def merged_steps(run: Run) -> Iterator[Finding]:
     """What the import did to the data."""
     for note in run.notes:
-        if "logged more than once" in note:
+        if note.kind is NoteKind.REPEATED_STEPS:
             cure = "if it was not resumed, two runs may share one name: give each its own (--run COLUMN)"
-            yield _warning("repeated steps", run, f"{note}", cure)
-        elif "NaN were taken" in note or "left out" in note or "set aside" in note or "several values" in note:
+            yield _warning("repeated steps", run, note, cure)
+        elif note.kind in _WORTH_A_LOOK:
             yield Finding(
                 Severity.ADVICE, "import note", run.name, note, "check the table if that is not what you meant"
             )

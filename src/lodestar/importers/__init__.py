@@ -1,40 +1,54 @@
-"""Runs from where people keep them: one file a tracker, one way of reading them all.
+"""Runs from where people keep them: one file a source, tracker or table, and one way of reading them all.
 
-    tracker = open_tracker("mlflow", "http://localhost:5000")
-    report = import_runs(tracker, RunStore("runs"))
+    reader = open_reader("mlflow", "http://localhost:5000")
+    report = import_runs(reader, RunStore("runs"))
 
-Names are fetched when first used: listing the kinds loads nothing.
+Names are fetched when first used: listing the readers loads nothing.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lodestar.importers.importing import TrackerImport as TrackerImport
+    from lodestar.importers.choices import Choices as Choices
+    from lodestar.importers.importing import RunImport as RunImport
     from lodestar.importers.importing import import_runs as import_runs
-    from lodestar.importers.kinds import KINDS as KINDS
-    from lodestar.importers.kinds import open_tracker as open_tracker
-    from lodestar.importers.mapping import Choices as Choices
-    from lodestar.importers.tracker import AbstractBulkTracker as AbstractBulkTracker
-    from lodestar.importers.tracker import AbstractTracker as AbstractTracker
-    from lodestar.importers.tracker import Listed as Listed
-    from lodestar.importers.tracker import Logged as Logged
+    from lodestar.importers.reader import AbstractBulkReader as AbstractBulkReader
+    from lodestar.importers.reader import AbstractReader as AbstractReader
+    from lodestar.importers.reader import ListedRun as ListedRun
+    from lodestar.importers.reader import LoggedCurve as LoggedCurve
+    from lodestar.importers.registry import READERS as READERS
+    from lodestar.importers.registry import open_reader as open_reader
+    from lodestar.importers.tables import import_tables as import_tables
+    from lodestar.importers.tables import read_tables as read_tables
 
 _HOMES = {
-    "AbstractBulkTracker": "tracker",
-    "AbstractTracker": "tracker",
-    "Choices": "mapping",
-    "KINDS": "kinds",
-    "Listed": "tracker",
-    "Logged": "tracker",
-    "TrackerImport": "importing",
+    "AbstractBulkReader": "reader",
+    "AbstractReader": "reader",
+    "Choices": "choices",
+    "ListedRun": "reader",
+    "LoggedCurve": "reader",
+    "READERS": "registry",
+    "RunImport": "importing",
     "import_runs": "importing",
-    "open_tracker": "kinds",
+    "import_tables": "tables",
+    "open_reader": "registry",
+    "read_tables": "tables",
+}
+_RELEASE_ONE = {
+    "AbstractBulkTracker": "AbstractBulkReader",
+    "AbstractTracker": "AbstractReader",
+    "KINDS": "READERS",
+    "Listed": "ListedRun",
+    "Logged": "LoggedCurve",
+    "TrackerImport": "RunImport",
+    "open_tracker": "open_reader",
 }
 __all__ = [*_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
+    name = _RELEASE_ONE.get(name, name)
     if name in _HOMES:
         return getattr(importlib.import_module(f"lodestar.importers.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

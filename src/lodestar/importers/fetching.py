@@ -1,34 +1,34 @@
 """Fetching many runs: a few at once, in order, and never more in memory than are under way.
 
-Comes in: a tracker and plans. Goes out: each plan with what was logged, or with the `RunError` that it met. Knows
+Comes in: a reader and plans. Goes out: each plan with what was logged, or with the `RunError` that it met. Knows
 nothing of stores.
 """
 
 import collections
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from lodestar._errors import RunError
 from lodestar.importers.axis import epochs_of, stands_still
-from lodestar.importers.plan import Plan
-from lodestar.importers.tracker import AbstractBulkTracker, AbstractTracker, Logged
+from lodestar.importers.plan import FetchPlan
+from lodestar.importers.reader import AbstractBulkReader, AbstractReader, Curves
 
-Answer = Mapping[str, Logged] | RunError
+Answer = Curves | RunError
 _AHEAD = 2
 _GROUP_VALUES = 300_000
 
 
-def fetch_all(tracker: AbstractTracker, plans: Iterable[Plan]) -> Iterator[tuple[Plan, Answer]]:
-    """Each plan with its answer, in order. A `TrackerError` ends it."""
-    size = tracker.bulk if isinstance(tracker, AbstractBulkTracker) else 1
+def fetch_all(reader: AbstractReader, plans: Iterable[FetchPlan]) -> Iterator[tuple[FetchPlan, Answer]]:
+    """Each plan with its answer, in order. The reader's `error` ends it."""
+    size = reader.bulk if isinstance(reader, AbstractBulkReader) else 1
     groups = _groups(plans, size)
-    with ThreadPoolExecutor(tracker.threads, thread_name_prefix="fetch") as pool:
-        under_way: collections.deque[tuple[Sequence[Plan], Future[list[Answer]]]] = collections.deque()
+    with ThreadPoolExecutor(reader.threads, thread_name_prefix="fetch") as pool:
+        under_way: collections.deque[tuple[Sequence[FetchPlan], Future[list[Answer]]]] = collections.deque()
         try:
             while True:
-                for group in itertools.islice(groups, tracker.threads * _AHEAD - len(under_way)):
-                    under_way.append((group, pool.submit(_fetch_group, tracker, group)))
+                for group in itertools.islice(groups, reader.threads * _AHEAD - len(under_way)):
+                    under_way.append((group, pool.submit(_fetch_group, reader, group)))
                 if not under_way:
                     return
                 group, future = under_way.popleft()
@@ -38,35 +38,35 @@ def fetch_all(tracker: AbstractTracker, plans: Iterable[Plan]) -> Iterator[tuple
                 future.cancel()
 
 
-def _fetch_group(tracker: AbstractTracker, group: Sequence[Plan]) -> list[Answer]:
-    if not isinstance(tracker, AbstractBulkTracker):
-        return [_fetch_one(tracker, plan) for plan in group]
+def _fetch_group(reader: AbstractReader, group: Sequence[FetchPlan]) -> list[Answer]:
+    if not isinstance(reader, AbstractBulkReader):
+        return [_fetch_one(reader, plan) for plan in group]
     wanted = list(dict.fromkeys(name for plan in group for name in plan.wanted))
     try:
-        found = tracker.fetch_many([plan.run for plan in group], wanted)
+        found = reader.fetch_many([plan.run for plan in group], wanted)
     except RunError:  # one of them is bad: find out which
-        return [_fetch_one(tracker, plan) for plan in group]
-    return [_with_epochs(tracker, plan, found.get(plan.run.key, {})) for plan in group]
+        return [_fetch_one(reader, plan) for plan in group]
+    return [_with_epochs(reader, plan, found.get(plan.run.key, {})) for plan in group]
 
 
-def _fetch_one(tracker: AbstractTracker, plan: Plan) -> Answer:
+def _fetch_one(reader: AbstractReader, plan: FetchPlan) -> Answer:
     try:
-        return _with_epochs(tracker, plan, tracker.fetch(plan.run, plan.wanted))
+        return _with_epochs(reader, plan, reader.fetch(plan.run, plan.wanted))
     except RunError as error:
         return error
 
 
-def _with_epochs(tracker: AbstractTracker, plan: Plan, logged: Mapping[str, Logged]) -> Mapping[str, Logged]:
+def _with_epochs(reader: AbstractReader, plan: FetchPlan, logged: Curves) -> Curves:
     """Where the clock stands still, the epochs as well: they may stand in for it."""
     epochs = epochs_of(plan.run)
     if epochs is None or epochs in logged or not stands_still(plan, logged):
         return logged
-    return {**logged, **tracker.fetch(plan.run, [epochs])}
+    return {**logged, **reader.fetch(plan.run, [epochs])}
 
 
-def _groups(plans: Iterable[Plan], size: int) -> Iterator[list[Plan]]:
+def _groups(plans: Iterable[FetchPlan], size: int) -> Iterator[list[FetchPlan]]:
     """Plans in groups of `size`, fewer where the runs are long."""
-    group: list[Plan] = []
+    group: list[FetchPlan] = []
     values = 0
     for plan in plans:
         group.append(plan)

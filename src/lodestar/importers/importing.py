@@ -1,23 +1,25 @@
-"""Runs from a tracker into a store: list, map, fetch what is new, store as they come.
+"""Runs from a reader into a store: list, map, fetch what is new, build, store as they come, report.
 
-Comes in: a tracker, a store, the user's choices. Goes out: the store with the runs, and an `ImportReport`. Run it again
+Comes in: a reader, a store, the user's choices. Goes out: the store with the runs, and an `ImportReport`. Run it again
 and only runs that are new or have changed are fetched. A kill loses the last seconds of work, never the store. Knows no
-tracker by name.
+reader by name.
 """
 
 import fnmatch
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from lodestar._errors import RunError, TrackerError
+from lodestar._errors import RunError
 from lodestar.importers.building import build, without_loss
+from lodestar.importers.choices import Choices
 from lodestar.importers.fetching import fetch_all
-from lodestar.importers.ledger import Ledger, identity
-from lodestar.importers.mapping import Choices, Mapped, map_runs
-from lodestar.importers.plan import Plan, plan
-from lodestar.importers.tables.table import ImportReport
-from lodestar.importers.tracker import AbstractTracker, Listed
-from lodestar.runs import Run, RunStore
+from lodestar.importers.ledger import Ledger
+from lodestar.importers.mapping import Mapped, map_header, map_runs
+from lodestar.importers.plan import FetchPlan, plan
+from lodestar.importers.reader import AbstractHeadedReader, AbstractReader, ListedRun
+from lodestar.importers.report import ImportReport
+from lodestar.runs.run import Run
+from lodestar.runs.store import RunStore
 
 Progress = Callable[[int, int, str], None]
 """Called with (runs done, runs in all, what is being done); the total is 0 while it is not known."""
@@ -25,12 +27,12 @@ _FLUSH_SECONDS = 5.0
 _FLUSH_VALUES = 600_000
 
 
-class TrackerImport:
+class RunImport:
     """Runs that have been listed and mapped, and not yet fetched: `mapped` can be shown before anything is stored."""
 
     def __init__(
         self,
-        tracker: AbstractTracker,
+        reader: AbstractReader,
         choices: Choices | None = None,
         *,
         name: str | None = None,
@@ -39,58 +41,65 @@ class TrackerImport:
     ):
         if limit is not None and limit < 1:
             raise ValueError(f"limit must be a number of runs of at least 1, got {limit}")
-        self.tracker = tracker
-        self._tell = on_progress or (lambda done, total, what: None)
+        self.reader = reader
+        self._on_progress = on_progress or (lambda done, total, what: None)
+        choices = choices or Choices()
+        header = None
+        if isinstance(reader, AbstractHeadedReader):
+            header, reader.on_rows = reader.guess(choices), reader.on_rows or self._rows_read
         self.runs = self._listed(name, limit)
-        self.mapped: Mapped = map_runs(
-            [run for run in self.runs if not run.trouble] or self.runs,
-            choices or Choices(),
-            tracker,
-        )
+        sound = [run for run in self.runs if not run.trouble] or self.runs
+        self.mapped: Mapped = map_header(header, sound, choices) if header else map_runs(sound, choices, reader)
         self.report = ImportReport(self.mapped.guess)
 
     def look(self, store: RunStore) -> int:
         """How many runs `store` would fetch; the report says which are there already, and which are left out."""
-        return len(self._todo(Ledger(store, identity(self.tracker))))
+        return len(self._todo(Ledger(store, self.reader)))
 
     def store(self, store: RunStore, on_progress: Progress | None = None) -> ImportReport:
         """Fetch what is new and store it."""
-        self._tell = on_progress or self._tell
-        ledger = Ledger(store, identity(self.tracker))
+        self._on_progress = on_progress or self._on_progress
+        ledger = Ledger(store, self.reader)
         todo = self._todo(ledger)
         before = {run.key for run in self.runs if ledger.stored(run)}
         store = RunStore.create(store.address)
         try:
             for batch in _batches(self._built(todo, ledger)):
                 store.add_many(run for _, run in batch)
-                self.report.imported += [run.name for _, run in batch]
+                self._tell_imported(batch)
                 self.report.replaced += [run.name for key, run in batch if key in before]
-                self.report.notes += [(run.name, note) for _, run in batch for note in run.notes]
         finally:
             ledger.save()
         return self.report
 
-    def _listed(self, name: str | None, limit: int | None) -> list[Listed]:
-        found: list[Listed] = []
+    def read(self) -> Iterator[Run]:
+        """Fetch all runs, into no store; the report fills as they come."""
+        ledger = Ledger(None, self.reader)
+        for key, run in self._built(self._todo(ledger), ledger):
+            self._tell_imported([(key, run)])
+            yield run
+
+    def _listed(self, name: str | None, limit: int | None) -> list[ListedRun]:
+        runs: list[ListedRun] = []
         seen = 0
-        for run in self.tracker.list():
+        for run in self.reader.list():
             seen += 1
             if name is None or fnmatch.fnmatchcase(run.name, name):
-                found.append(run)
-            self._tell(0, 0, f"listing: {seen:,} runs")
-            if limit is not None and len(found) >= limit:
+                runs.append(run)
+            self._on_progress(0, 0, f"listing: {seen:,} runs")
+            if limit is not None and len(runs) >= limit:
                 break
-        if not found and seen:
-            raise TrackerError(
-                f"none of the {seen} runs in {self.tracker.address} is called {name!r}. Fix: check --name"
+        if not runs and seen:
+            raise self.reader.error(
+                f"none of the {seen} runs in {self.reader.address} is called {name!r}. Fix: check --name"
             )
-        if not found:
-            raise TrackerError(f"{self.tracker.address} holds no runs. Fix: check the address")
-        return found
+        if not runs:
+            raise self.reader.error(f"{self.reader.address} holds no runs. Fix: check the address")
+        return runs
 
-    def _todo(self, ledger: Ledger) -> list[Plan]:
+    def _todo(self, ledger: Ledger) -> list[FetchPlan]:
         """Plans for the runs to fetch; the others go into the report at once."""
-        todo: list[Plan] = []
+        todo: list[FetchPlan] = []
         for run in self.runs:
             planned = plan(run, self.mapped)
             reason = run.trouble or ledger.left_out(run, planned.stamp)
@@ -104,29 +113,30 @@ class TrackerImport:
                 todo.append(planned)
         return todo
 
-    def _built(self, todo: Sequence[Plan], ledger: Ledger) -> Iterator[tuple[str, Run]]:
+    def _built(self, todo: Sequence[FetchPlan], ledger: Ledger) -> Iterator[tuple[str, Run]]:
         """Each run with its key, as they arrive."""
-        who, source = identity(self.tracker), f"{self.tracker.kind} {self.tracker.address}"
-        for done, (planned, answer) in enumerate(fetch_all(self.tracker, todo), start=1):
-            self._tell(len(self.runs) - len(todo) + done, len(self.runs), "fetching")
-            if isinstance(answer, RunError):
-                self._leave_out(planned, ledger, str(answer))
-                continue
+        for done, (planned, answer) in enumerate(fetch_all(self.reader, todo), start=1):
+            self._on_progress(len(self.runs) - len(todo) + done, len(self.runs), "fetching")
             try:
-                name = ledger.name(planned.run)
-                run = build(planned, name, answer, identity=who, source=source, clock=self.tracker.clock)
+                if isinstance(answer, RunError):
+                    raise answer
+                yield planned.run.key, build(planned, ledger.name(planned.run), answer, self.reader)
             except RunError as error:
-                self._leave_out(planned, ledger, str(error))
-                continue
-            yield planned.run.key, run
+                self.report.left_out.append((planned.run.name, str(error)))
+                ledger.remember_left_out(planned.run, planned.stamp, str(error))
+        if isinstance(self.reader, AbstractHeadedReader):
+            self.report.notes += self.reader.oddities
 
-    def _leave_out(self, planned: Plan, ledger: Ledger, reason: str) -> None:
-        self.report.left_out.append((planned.run.name, reason))
-        ledger.remember_left_out(planned.run, planned.stamp, reason)
+    def _rows_read(self, file: int, files: int, rows: int) -> None:
+        self._on_progress(0, len(self.runs), f"file {file + 1} of {files}, {rows:,} rows")
+
+    def _tell_imported(self, batch: Sequence[tuple[str, Run]]) -> None:
+        self.report.imported += [run.name for _, run in batch]
+        self.report.notes += [(run.name, note) for _, run in batch for note in run.notes]
 
 
 def import_runs(
-    tracker: AbstractTracker,
+    reader: AbstractReader,
     store: RunStore,
     mapping: Choices | None = None,
     *,
@@ -134,8 +144,8 @@ def import_runs(
     limit: int | None = None,
     on_progress: Progress | None = None,
 ) -> ImportReport:
-    """Bring a tracker's runs into a store; only what is new or changed is fetched. `name` may hold * and ?."""
-    return TrackerImport(tracker, mapping, name=name, limit=limit, on_progress=on_progress).store(store)
+    """Bring a reader's runs into a store; only what is new or changed is fetched. `name` may hold * and ?."""
+    return RunImport(reader, mapping, name=name, limit=limit, on_progress=on_progress).store(store)
 
 
 def _batches(runs: Iterator[tuple[str, Run]]) -> Iterator[list[tuple[str, Run]]]:

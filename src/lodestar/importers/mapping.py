@@ -1,7 +1,8 @@
 """Which logged quantity is the loss, the metric, the lr and the step: guessed once over all runs, or as the user says.
 
 Comes in: the listed runs and the user's `Choices`. Goes out: a `Mapped` guess with reasons, fit to be shown, and for
-each run what to fetch (`plan.py`). Judges names alone, with the same words as the import of tables; reads no curves.
+each run what to fetch (`plan.py`). Judges names alone; reads no curves. A table's header is guessed as a whole
+(`roles.py`); what most runs of a tracker logged comes first.
 """
 
 import collections
@@ -10,62 +11,30 @@ import difflib
 import re
 from collections.abc import Mapping, Sequence
 
-from lodestar._errors import TableError, TrackerError
+from lodestar._errors import TrackerError
 from lodestar.importers import words
-from lodestar.importers.tables.columns import CURVES, FACTS, NONE, ColumnGuess, guess_columns, is_curve, judge_direction
-from lodestar.importers.tracker import AbstractTracker, Listed
+from lodestar.importers.choices import Choices
+from lodestar.importers.reader import AbstractReader, ListedRun
+from lodestar.importers.roles import CURVES, FACTS, NONE, RoleGuess, guess_roles, is_curve, judge_direction
 
 FROM_CONFIG = ("total", "schedule", "peak_lr", "seed")
-_OPTIMISER_STEPS = ("trainer_global_step", "global_step", "train_global_step", "optimizer_step")
 _MOST = 0.5
-
-
-@dataclasses.dataclass(frozen=True)
-class Choices:
-    """What the user says about the mapping; None leaves it to the guess, "none" says there is no such thing.
-
-    `loss`, `metric`, `lr` and `step` name logged quantities; `total`, `schedule`, `peak_lr` and `seed` keys of the
-    config (`total` may be the number itself); `task` is a key of the config or the name itself.
-    """
-
-    loss: str | None = None
-    metric: str | None = None
-    direction: str | None = None
-    lr: str | None = None
-    step: str | None = None
-    task: str | None = None
-    total: str | None = None
-    schedule: str | None = None
-    peak_lr: str | None = None
-    seed: str | None = None
-    rebuild_lr: bool = True
-
-    def __post_init__(self):
-        if self.direction not in (None, "max", "min"):
-            raise ValueError(f"direction must be 'max' or 'min', got {self.direction!r}")
-
-    def over(self, other: "Choices") -> "Choices":
-        """These choices, with those of `other` where these say nothing."""
-        merged = {
-            field.name: getattr(other, field.name)
-            for field in dataclasses.fields(self)
-            if getattr(self, field.name) is None
-        }
-        return dataclasses.replace(self, **merged, rebuild_lr=self.rebuild_lr and other.rebuild_lr)
 
 
 @dataclasses.dataclass(frozen=True)
 class Mapped:
     """The guess over all runs; `counts` says how many runs logged each quantity, `step` which one is the x axis.
 
-    `step` is None where the tracker's own clock is the x axis.
+    `step` is None where the source's own clock is the x axis; `clock_is_column` says that this clock is a column people
+    filled in, so that equal steps are repeats, and no clock that stands still.
     """
 
-    guess: ColumnGuess
+    guess: RoleGuess
     counts: Mapping[str, int]
     runs: int
     step: str | None
     choices: Choices
+    clock_is_column: bool = False
 
     def others(self, role: str) -> list[str]:
         """Further quantities that read like the one taken for `role`: other parameter groups of the lr, say."""
@@ -75,14 +44,15 @@ class Mapped:
         like = _without_numbers(taken)
         return [name for name in self.counts if name != taken and _without_numbers(name) == like]
 
-    def as_dict(self) -> dict[str, object]:
-        """Plain data for JSON."""
-        return {**self.guess.as_dict(), "quantities": dict(self.counts), "runs": self.runs}
+
+def map_header(guess: RoleGuess, runs: Sequence[ListedRun], choices: Choices) -> Mapped:
+    """The mapping where the guess was made from a header, before the runs were known."""
+    return Mapped(guess, _counted(runs), len(runs), None, choices, clock_is_column=guess["step"] is not None)
 
 
-def map_runs(runs: Sequence[Listed], choices: Choices, tracker: AbstractTracker) -> Mapped:
+def map_runs(runs: Sequence[ListedRun], choices: Choices, reader: AbstractReader) -> Mapped:
     """Look at the names all runs use and settle who is who. Errors name the place and what there is."""
-    clock, place = tracker.clock, tracker.address
+    clock, place = reader.clock, reader.address
     logging_runs = [run for run in runs if run.quantities]
     if not logging_runs:
         raise TrackerError(
@@ -93,8 +63,8 @@ def map_runs(runs: Sequence[Listed], choices: Choices, tracker: AbstractTracker)
     _check_stated(choices, counts, clock, len(logging_runs), place)
     facts = list(dict.fromkeys(key for run in runs for key in run.config))
     _check_keys(choices, facts, place)
-    step, why = _step(choices.step, counts, clock, tracker.clock_counts_calls, len(logging_runs))
-    known = _known({**tracker.roles, **_written_by_us(logging_runs)}, choices, counts)
+    step, why = _step(choices.step, counts, clock, reader.clock_counts_calls, len(logging_runs))
+    known = _known({**reader.roles, **_written_by_us(logging_runs)}, choices, counts)
     guess = _guess(known.over(choices), counts, facts, step or clock, len(logging_runs))
     told = {role: "the tracker says so" for role in (*CURVES, "direction") if getattr(known, role)}
     reasons = {**guess.reasons, **told, "step": why}
@@ -103,7 +73,7 @@ def map_runs(runs: Sequence[Listed], choices: Choices, tracker: AbstractTracker)
     return _with_groups(mapped)
 
 
-def _written_by_us(runs: Sequence[Listed]) -> dict[str, str]:
+def _written_by_us(runs: Sequence[ListedRun]) -> dict[str, str]:
     """The metric and its direction, where our own writers made every run, and of one metric."""
     told = {(run.config.get(words.OUR_METRIC), run.config.get(words.OUR_DIRECTION)) for run in runs}
     metric, direction = told.pop() if len(told) == 1 else (None, None)
@@ -119,7 +89,7 @@ def _known(told: Mapping[str, str], choices: Choices, counts: Mapping[str, int])
     return Choices(**free, direction=direction)  # pyright: ignore[reportArgumentType]
 
 
-def _counted(runs: Sequence[Listed]) -> dict[str, int]:
+def _counted(runs: Sequence[ListedRun]) -> dict[str, int]:
     """How many runs logged each quantity; names in their natural order (group 2 before group 10)."""
     found = collections.Counter(name for run in runs for name in run.quantities)
     return dict(sorted(found.items(), key=lambda item: natural(item[0])))
@@ -129,37 +99,33 @@ def _step(stated: str | None, counts: Mapping[str, int], clock: str, calls: bool
     own = f"the tracker's own {clock}"
     if stated is not None:
         return (None, f"as you said: {own}") if stated == clock and stated not in counts else (stated, "as you said")
-    for wanted in _OPTIMISER_STEPS if calls else ():
+    for wanted in words.OPTIMIZER_STEPS if calls else ():
         for name, count in counts.items():
             if words.plain(name) == wanted and count >= _MOST * runs:
                 return name, f"the optimizer's count, which was logged (--step {clock}: {own})"
     return None, own
 
 
-def _guess(choices: Choices, counts: Mapping[str, int], facts: list[str], step: str, runs: int) -> ColumnGuess:
+def _guess(choices: Choices, counts: Mapping[str, int], facts: list[str], step: str, runs: int) -> RoleGuess:
     """What most runs logged comes first; what few did stands in where nothing else fits."""
-    stated = {role: getattr(choices, role) for role in (*CURVES, *FROM_CONFIG) if getattr(choices, role) is not None}
-    stated |= {"step": step, "run": NONE, "status": NONE}
-    if choices.task in facts:
+    stated = choices.stated((*CURVES, *FROM_CONFIG)) | {"step": step, "run": NONE, "status": NONE}
+    if choices.task is not None and choices.task in facts:
         stated["task"] = choices.task
 
-    def among(names: Sequence[str]) -> ColumnGuess:
+    def among(names: Sequence[str]) -> RoleGuess:
         columns = dict.fromkeys([step, *names, *(name for name in stated.values() if name in counts)])
-        return guess_columns(columns, facts, overrides=stated, direction="min", required=())
+        return guess_roles(columns, facts, overrides=stated, direction="min", required=(), error=TrackerError)
 
-    try:
-        guess = among([name for name, count in counts.items() if count >= _MOST * runs])
-        rare = among(list(counts))
-        fill = [role for role in CURVES if guess[role] is None and rare[role] is not None]
-        columns = {**guess.columns, **{role: rare[role] for role in fill}}
-        # What a config states is never a quantity logged over time, whatever its name.
-        columns |= {role: None for role in FACTS if columns[role] not in facts and role not in stated}
-        reasons = {**guess.reasons, **{role: rare.reasons[role] for role in fill}}
-        reasons |= {role: "nothing logged has such a name" for role in CURVES if columns[role] is None}
-        direction, reasons["direction"] = judge_direction(columns["metric"], choices.direction)
-    except TableError as error:
-        raise TrackerError(str(error).replace("column", "quantity")) from error
-    return ColumnGuess(columns, reasons, direction, "tracker")
+    guess = among([name for name, count in counts.items() if count >= _MOST * runs])
+    rare = among(list(counts))
+    fill = [role for role in CURVES if guess[role] is None and rare[role] is not None]
+    columns = {**guess.columns, **{role: rare[role] for role in fill}}
+    # What a config states is never a quantity logged over time, whatever its name.
+    columns |= {role: None for role in FACTS if columns[role] not in facts and role not in stated}
+    reasons = {**guess.reasons, **{role: rare.reasons[role] for role in fill}}
+    reasons |= {role: "nothing logged has such a name" for role in CURVES if columns[role] is None}
+    direction, reasons["direction"] = judge_direction(columns["metric"], choices.direction, TrackerError)
+    return RoleGuess(columns, reasons, direction, "tracker")
 
 
 def _with_groups(mapped: Mapped) -> Mapped:

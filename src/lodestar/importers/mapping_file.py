@@ -15,7 +15,7 @@ import tomllib
 from pathlib import Path
 
 from lodestar._errors import TrackerError
-from lodestar.importers.mapping import Choices
+from lodestar.importers.choices import Choices
 
 KEYS = tuple(field.name for field in dataclasses.fields(Choices))
 

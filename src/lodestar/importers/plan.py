@@ -1,7 +1,7 @@
 """What to fetch for one run: its quantity for each role, and the facts its config states.
 
-Comes in: a listed run and the mapping of all. Goes out: a `Plan`. A run that lacks the usual loss or lr may have its
-own name for it; a metric is never swapped for another one, since a mean over different metrics means nothing.
+Comes in: a listed run and the mapping of all. Goes out: a `FetchPlan`. A run that lacks the usual loss or lr may have
+its own name for it; a metric is never swapped for another one, since a mean over different metrics means nothing.
 """
 
 import dataclasses
@@ -11,24 +11,26 @@ from collections.abc import Mapping
 
 from lodestar.importers import words
 from lodestar.importers.mapping import FROM_CONFIG, Mapped, natural
-from lodestar.importers.tables.columns import CURVES, ColumnGuess, guess_columns
-from lodestar.importers.tracker import Listed
+from lodestar.importers.reader import ListedRun
+from lodestar.importers.roles import CURVES, RoleGuess, guess_roles
+from lodestar.runs.note import Note, NoteKind
 
 VERSION = 1
 """Of the way runs are read: when it changes, runs are imported again."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
-    """One run's roles: `quantities` by role (only those the run logged), `step` (None: the tracker's clock)."""
+class FetchPlan:
+    """One run's roles: `quantities` by role (only those the run logged), `step` (None: the source's own clock)."""
 
-    run: Listed
+    run: ListedRun
     quantities: Mapping[str, str]
     step: str | None
     facts: Mapping[str, str]
-    guess: ColumnGuess
+    guess: RoleGuess
     rebuild_lr: bool
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+    clock_is_column: bool = False
 
     @property
     def wanted(self) -> list[str]:
@@ -43,26 +45,33 @@ class Plan:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def plan(run: Listed, mapped: Mapped) -> Plan:
+def plan(run: ListedRun, mapped: Mapped) -> FetchPlan:
     """The plan for one run."""
-    notes: list[str] = []
+    notes: list[Note] = []
     quantities = {role: name for role in CURVES if (name := _quantity(role, run, mapped, notes))}
-    return Plan(
-        run, quantities, mapped.step, _facts(run, mapped), mapped.guess, mapped.choices.rebuild_lr, tuple(notes)
+    return FetchPlan(
+        run=run,
+        quantities=quantities,
+        step=mapped.step,
+        facts=_facts(run, mapped),
+        guess=mapped.guess,
+        rebuild_lr=mapped.choices.rebuild_lr,
+        notes=(*run.notes, *notes),
+        clock_is_column=mapped.clock_is_column,
     )
 
 
-def _quantity(role: str, run: Listed, mapped: Mapped, notes: list[str]) -> str | None:
+def _quantity(role: str, run: ListedRun, mapped: Mapped, notes: list[Note]) -> str | None:
     usual = mapped.guess[role]
     if usual is None or usual in run.quantities or getattr(mapped.choices, role) is not None:
         return usual if usual in run.quantities else None
     own = _own(role, run, usual)
     if own is not None:
-        notes.append(f"its {role} is {own!r} (other runs have {usual!r})")
+        notes.append(Note(f"its {role} is {own!r} (other runs have {usual!r})", NoteKind.ORIGIN))
     return own
 
 
-def _own(role: str, run: Listed, usual: str) -> str | None:
+def _own(role: str, run: ListedRun, usual: str) -> str | None:
     """The run's own name for what others call `usual`."""
     for name in run.quantities:
         if words.plain(name).replace("_", "") == words.plain(usual).replace("_", ""):
@@ -70,10 +79,10 @@ def _own(role: str, run: Listed, usual: str) -> str | None:
     if role == "metric" or not run.quantities:
         return None
     names = sorted(run.quantities, key=natural)
-    return guess_columns(names, overrides={"metric": "none"}, required=())[role]
+    return guess_roles(names, overrides={"metric": "none"}, required=())[role]
 
 
-def _facts(run: Listed, mapped: Mapped) -> dict[str, str]:
+def _facts(run: ListedRun, mapped: Mapped) -> dict[str, str]:
     """What the config states, as texts; the task is the tracker's group unless the user names another."""
     guess = mapped.guess
     found = {role: str(run.config[key]) for role in FROM_CONFIG if (key := guess[role]) in run.config and key}

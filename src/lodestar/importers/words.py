@@ -1,7 +1,7 @@
-"""The words people use in the names of columns.
+"""The words people use for what a run holds: in columns of tables, quantities of trackers, keys of configs.
 
-Comes in: a name. Goes out: its words in a plain form, and tables of words to compare them with. To teach the import a
-new name, add it here. Knows nothing of tables.
+Comes in: a name. Goes out: its words in a plain form, and lists of words to compare them with. To teach the import a
+new name, add it here. Knows no files.
 """
 
 import itertools
@@ -29,50 +29,20 @@ NOT_THE_LR = {
     *("peak", "max", "min", "base", "initial", "init", "schedule", "scheduler", "decay", "warmup", "final", "end"),
     *("start", "name", "type", "shape", "multiplier", "mult", "scale", "factor"),
 }
+OPTIMIZER_STEPS = ("global_step", "trainer_global_step", "train_global_step", "optimizer_step")
+EPOCHS = ("epoch", "epochs", "train_epoch")
 EXACT: Mapping[str, Sequence[str]] = {
     "step": [
-        "global_step",
-        "trainer_global_step",
-        "train_global_step",
-        "optimizer_step",
-        "step",
-        "_step",
-        "iteration",
-        "iter",
-        "iterations",
-        "steps",
-        "train_step",
-        "update",
-        "updates",
-        "num_updates",
-        "epoch",
-        "epochs",
-        "train_epoch",
+        *(*OPTIMIZER_STEPS, "step", "_step", "iteration", "iter", "iterations", "steps", "train_step", "update"),
+        *("updates", "num_updates", *EPOCHS),
     ],
     "run": [
-        "run",
-        "run_id",
-        "run_uuid",
-        "trial_id",
-        "run_name",
-        "trial",
-        "trial_name",
-        "experiment_name",
-        "exp_name",
-        "exp",
-        "job_id",
-        "job",
-        "name",
+        *("run", "run_id", "run_uuid", "trial_id", "run_name", "trial", "trial_name", "experiment_name", "exp_name"),
+        *("exp", "job_id", "job", "name"),
     ],
     "total": STEP_TOTALS,
     "schedule": [
-        "schedule",
-        "lr_schedule",
-        "schedule_name",
-        "scheduler",
-        "lr_scheduler",
-        "lr_scheduler_type",
-        "lr_shape",
+        *("schedule", "lr_schedule", "schedule_name", "scheduler", "lr_scheduler", "lr_scheduler_type", "lr_shape"),
         "shape",
     ],
     "peak_lr": ["peak_lr", "max_lr", "lr_peak", "lr_max", "base_lr", "initial_lr", "init_lr", "lr0"],

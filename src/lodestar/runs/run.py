@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lodestar._errors import RunError
+from lodestar.runs.note import Note
 
 Scalar = str | int | float | bool
 
@@ -92,8 +93,9 @@ class Run:
     """One training run.
 
     `total_steps` is the planned length (default: the last logged step); a run that was cut short has a last step below
-    it. `notes` are sentences on what an import did to the data ("steps 400-450 logged twice, last kept"): repairs are
-    never silent. An empty `lr` or `metric` is allowed here (the store keeps what there is) and refused by `prepare`.
+    it. `notes` say what an import did to the data ("steps 400-450 logged twice, last kept"): repairs are never silent.
+    A plain text is taken as a `Note` of the kind OTHER. An empty `lr` or `metric` is allowed here (the store keeps what
+    there is) and refused by `prepare`.
     """
 
     name: str
@@ -105,14 +107,14 @@ class Run:
     total_steps: int = 0
     metric_name: str = "metric"
     facts: Facts = dataclasses.field(default_factory=Facts)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def __post_init__(self):
         if not isinstance(self.name, str) or not self.name.strip():
             raise RunError(f"a run's name must be a non-empty text, got {self.name!r}. Fix: give each run a name")
         object.__setattr__(self, "direction", Direction(self.direction))
         object.__setattr__(self, "status", Status(self.status))
-        object.__setattr__(self, "notes", tuple(self.notes))
+        object.__setattr__(self, "notes", tuple(map(Note, self.notes)))
         for column in ("loss", "metric", "lr"):
             _check_steps(self.name, column, getattr(self, column))
         _check_lr(self.name, self.lr)

@@ -16,6 +16,7 @@ import numpy as np
 
 from lodestar._errors import RunError, StoreError
 from lodestar._extras import need, update_line
+from lodestar.runs.note import Note, note_of_release_one
 from lodestar.runs.run import Direction, Facts, Run, Series, Status
 from lodestar.runs.summary import RunSummary
 
@@ -119,6 +120,7 @@ def _listed(run: Run, written: int) -> dict[str, object]:
     row = {key: getattr(run, key) for key in SMALL} | {"name": _text(run.name), "written": written}
     for text in (run.metric_name, *run.notes):
         _text(text)
+    row["note_kinds"] = [note.kind for note in run.notes]
     return row | {"points": [len(getattr(run, curve)) for curve in CURVES], "facts": _facts(run)}
 
 
@@ -139,8 +141,15 @@ def _summary(row: dict[str, Any]) -> RunSummary | None:
         final_metric=row["final_metric"],
         peak_lr=row["peak_lr"],
         facts=Facts(**row["facts"]),
-        notes=tuple(row["notes"]),
+        notes=_notes(row["notes"], row.get("note_kinds")),
     )
+
+
+def _notes(texts: list[str], kinds: list[str] | None) -> tuple[Note, ...]:
+    """Notes with their kinds, which release one did not write."""
+    if kinds is None:
+        return tuple(map(note_of_release_one, texts))
+    return tuple(Note(text, kind) for text, kind in zip(texts, kinds, strict=True))
 
 
 def _run(summary: RunSummary, curves: dict[str, Any]) -> Run:

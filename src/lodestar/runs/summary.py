@@ -6,6 +6,7 @@ Comes in: a `Run`, or the small columns of a stored one. Goes out: plain data. K
 import dataclasses
 import math
 
+from lodestar.runs.note import Note
 from lodestar.runs.run import Direction, Facts, Run, Status
 
 
@@ -25,7 +26,7 @@ class RunSummary:
     final_metric: float
     peak_lr: float
     facts: Facts
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
     @classmethod
     def of(cls, run: Run) -> "RunSummary":

@@ -5,12 +5,14 @@ from lodestar.testing.forecasters import random_weights as random_weights
 
 _CONTRACTS = {
     "AdapterContract": "adapter_contract",
-    "TrackerContract": "tracker_contract",
-    "Written": "tracker_contract",
+    "ReaderContract": "reader_contract",
+    "Written": "reader_contract",
 }
+_RELEASE_ONE = {"TrackerContract": "ReaderContract"}
 
 
 def __getattr__(name: str):
+    name = _RELEASE_ONE.get(name, name)
     if name in _CONTRACTS:  # these need pytest, which a training job has not
         import importlib
         import sys

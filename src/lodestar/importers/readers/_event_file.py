@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar._errors import RunError
+from lodestar.importers.reader import LoggedCurve
 from lodestar.importers.readers._folder import unreadable
 from lodestar.importers.readers._layout import Span, decoded, read_event
 from lodestar.importers.readers._record_file import Block, Corrupt, RecordFile
-from lodestar.importers.tracker import Logged
-from lodestar.runs import Scalar
+from lodestar.runs.note import Note, NoteKind
+from lodestar.runs.run import Scalar
 
 _SIGN = 1 << 63
 
@@ -52,13 +53,13 @@ class Tag:
         self.flush()
         self.pieces = [(steps[steps < step], values[steps < step]) for steps, values in self.pieces]
 
-    def logged(self) -> Logged:
+    def logged(self) -> LoggedCurve:
         """All of it."""
         self.flush()
         whole = [piece for piece in self.pieces if len(piece[0])]
         if not whole:
-            return Logged(np.zeros(0), np.zeros(0))
-        return Logged(np.concatenate([p[0] for p in whole]), np.concatenate([p[1] for p in whole]))
+            return LoggedCurve(np.zeros(0), np.zeros(0))
+        return LoggedCurve(np.concatenate([p[0] for p in whole]), np.concatenate([p[1] for p in whole]))
 
 
 @dataclasses.dataclass
@@ -69,7 +70,7 @@ class Events:
     tags: dict[str, Tag] = dataclasses.field(default_factory=dict)
     config: dict[str, Scalar] = dataclasses.field(default_factory=dict)
     state: str = ""
-    notes: list[str] = dataclasses.field(default_factory=list)
+    notes: list[Note] = dataclasses.field(default_factory=list)
     _layouts: dict[int, list["_Layout"]] = dataclasses.field(default_factory=dict)  # by length of what follows the step
     _damaged: int = 0
 
@@ -82,9 +83,11 @@ class Events:
         except OSError as error:
             raise unreadable(path, error) from error
         if records.tail:
-            self.notes.append(f"{path.name} ends in half a record (still written, or killed); all before was read")
+            what = f"{path.name} ends in half a record (still written, or killed); all before was read"
+            self.notes.append(Note(what, NoteKind.INCOMPLETE))
         if self._damaged:
-            self.notes.append(f"{path.name}: {self._damaged} damaged records (wrong checksum) were left out")
+            what = f"{path.name}: {self._damaged} damaged records (wrong checksum) were left out"
+            self.notes.append(Note(what, NoteKind.LEFT_OUT))
             self._damaged = 0
 
     def _read_blocks(self, path: Path, records: RecordFile) -> None:
@@ -101,7 +104,8 @@ class Events:
                     f"{path} is not a TensorBoard event file, or its start is damaged: {error}. "
                     "Fix: leave it out, or copy it again from where it was written"
                 ) from error
-            self.notes.append(f"{path.name} is damaged, and was read up to there: {error}")
+            what = f"{path.name} is damaged, and was read up to there: {error}"
+            self.notes.append(Note(what, NoteKind.INCOMPLETE))
 
     def _read_block(self, block: Block) -> None:
         """Every record. An event laid out like one before it differs in step and values only: a look in a dict."""

@@ -16,12 +16,14 @@ from typing import Any
 from lodestar._errors import RunError
 from lodestar.importers.readers._folder import unreadable
 from lodestar.importers.readers._protobuf import bytes_of, fields, int_of, signed, text
+from lodestar.runs.note import Note, NoteKind
 
 _BLOCK = 32768
 _HEADER = struct.Struct("<IHB")
 _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
 _MAGIC = b":W&B"
 HISTORY, CONFIG, RUN, EXIT = 2, 5, 17, 18
+_HALF = "it ends in half a record (still written, or killed); all before was read"
 
 
 @dataclasses.dataclass
@@ -35,7 +37,7 @@ class WandbFile:
     project: str = ""
     config: dict[str, Any] = dataclasses.field(default_factory=dict)
     state: str = "running"  # until the file says how it ended
-    notes: list[str] = dataclasses.field(default_factory=list)
+    notes: list[Note] = dataclasses.field(default_factory=list)
 
     def read(self) -> "WandbFile":
         """Read all of it."""
@@ -117,7 +119,7 @@ class WandbFile:
         except OSError as error:
             raise unreadable(self.path, error) from error
         if whole is not None:
-            self._note("it ends in half a record (still written, or killed); all before was read")
+            self._note(_HALF, NoteKind.INCOMPLETE)
 
     def _parts(self, file: Any) -> Iterator[tuple[int, bytes]]:
         """The parts of each block, checksums verified; a damaged part spoils the record it belongs to (kind 0).
@@ -138,7 +140,7 @@ class WandbFile:
                     continue
                 begins = next((later for later in range(at + 1, len(block)) if _end(block, later)), None)
                 if begins is None and not following:
-                    self._note("it ends in half a record (still written, or killed); all before was read")
+                    self._note(_HALF, NoteKind.INCOMPLETE)
                     break
                 self._note(f"a damaged record near byte {place + at} was left out (wrong checksum)")
                 yield 0, b""
@@ -152,8 +154,8 @@ class WandbFile:
         if not start.startswith(_MAGIC):
             raise RunError(f"{self.path} is not a W&B run file: it starts with {start!r}. Fix: leave it out")
 
-    def _note(self, sentence: str) -> None:
-        whole = f"{self.path.name}: {sentence}"
+    def _note(self, sentence: str, kind: NoteKind = NoteKind.LEFT_OUT) -> None:
+        whole = Note(f"{self.path.name}: {sentence}", kind)
         if whole not in self.notes:
             self.notes.append(whole)
 

@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lodestar._errors import RunError
+from lodestar.importers.reader import AbstractReader, Curves, ListedRun, LoggedCurve
 from lodestar.importers.readers._folder import find, fingerprint, key_in, name_in
 from lodestar.importers.readers._settings_file import flat, read_json
-from lodestar.importers.tracker import AbstractTracker, Listed, Logged
 from lodestar.runs import Scalar
 
 FILE = "trainer_state.json"
@@ -25,7 +25,7 @@ _FACTS = ("max_steps", "num_train_epochs", "train_batch_size", "logging_steps", 
 _TOTALS = "train_runtime"
 
 
-class HuggingfaceTracker(AbstractTracker):
+class HuggingfaceReader(AbstractReader):
     """trainer_state.json files below a folder."""
 
     kind: ClassVar[str] = "huggingface"
@@ -45,7 +45,7 @@ class HuggingfaceTracker(AbstractTracker):
         """The folder."""
         return str(self._root)
 
-    def list(self) -> Iterator[Listed]:
+    def list(self) -> Iterator[ListedRun]:
         """Every output folder."""
         for key, folder in self._folders.items():
             name, path = name_in(self._root, folder), self._latest(folder)
@@ -53,23 +53,23 @@ class HuggingfaceTracker(AbstractTracker):
             try:
                 state = _state(path)
             except RunError as error:
-                yield Listed(key, name, version, trouble=str(error))
+                yield ListedRun(key, name, version, trouble=str(error))
                 continue
             quantities = dict.fromkeys(
                 key for entry in _history(state) for key, value in entry.items() if _number(value)
             )
             logged = tuple(key for key in quantities if key != "step")
-            yield Listed(key, name, version, logged, _config(state, path.parent, folder), _how_it_stands(state))
+            yield ListedRun(key, name, version, logged, _config(state, path.parent, folder), _how_it_stands(state))
 
-    def fetch(self, run: Listed, quantities: Sequence[str]) -> Mapping[str, Logged]:
+    def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
         """The wanted quantities of the latest state."""
         entries = _history(_state(self._latest(self._folders[run.key])))
-        found: dict[str, Logged] = {}
+        found: dict[str, LoggedCurve] = {}
         for name in dict.fromkeys(quantities):
             points = [(entry["step"], entry[name]) for entry in entries if _number(entry.get(name)) and name != "step"]
             if points:
                 steps, values = np.array(points, np.float64).T
-                found[name] = Logged(steps.copy(), values.copy())
+                found[name] = LoggedCurve(steps.copy(), values.copy())
         return found
 
     def _latest(self, folder: Path) -> Path:

@@ -7,10 +7,10 @@ of LearningRateMonitor (`lr-AdamW`, `lr-AdamW/pg1`). Knows nothing of Lightning 
 
 from typing import ClassVar
 
-from lodestar.importers.readers._csv_tracker import AbstractCsvTracker
+from lodestar.importers.readers._csv_folder import AbstractCsvReader
 
 
-class LightningTracker(AbstractCsvTracker):
+class LightningReader(AbstractCsvReader):
     """metrics.csv files below a folder."""
 
     kind: ClassVar[str] = "lightning"

@@ -10,11 +10,11 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from lodestar._errors import TrackerError
+from lodestar.importers.reader import AbstractBulkReader, Curves, ListedRun
 from lodestar.importers.readers.mlflow_backend import AbstractBackend
-from lodestar.importers.tracker import AbstractBulkTracker, Listed, Logged
 
 
-class MlflowTracker(AbstractBulkTracker):
+class MlflowReader(AbstractBulkReader):
     """Runs in MLflow; `experiment` names those to read (default: all that are not deleted)."""
 
     kind = "mlflow"
@@ -31,15 +31,15 @@ class MlflowTracker(AbstractBulkTracker):
         """The tracking URI."""
         return self._backend.address
 
-    def list(self) -> Iterator[Listed]:
+    def list(self) -> Iterator[ListedRun]:
         """Runs in the order they began, experiment by experiment."""
         return self._backend.runs(self._experiments)
 
-    def fetch(self, run: Listed, quantities: Sequence[str]) -> Mapping[str, Logged]:
+    def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
         """One run's histories."""
         return self._backend.histories([run.key], quantities).get(run.key, {})
 
-    def fetch_many(self, runs: Sequence[Listed], quantities: Sequence[str]) -> Mapping[str, Mapping[str, Logged]]:
+    def fetch_many(self, runs: Sequence[ListedRun], quantities: Sequence[str]) -> Mapping[str, Curves]:
         """Several runs' histories."""
         return self._backend.histories([run.key for run in runs], quantities)
 

@@ -1,6 +1,6 @@
 """What MLflow's several stores have in common: experiments, runs, histories; and how MLflow writes odd numbers.
 
-Comes in: what a store says. Goes out: `Listed` and `Logged`. Knows no protocol and no file.
+Comes in: what a store says. Goes out: `ListedRun` and `LoggedCurve`. Knows no protocol and no file.
 """
 
 import abc
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.importers.tracker import Listed, Logged
+from lodestar.importers.reader import ListedRun, LoggedCurve
 from lodestar.runs import Scalar
 
 DELETED = "it was deleted in MLflow"
@@ -30,11 +30,11 @@ class AbstractBackend(abc.ABC):
         """Id -> name of every experiment that is not deleted."""
 
     @abc.abstractmethod
-    def runs(self, experiments: Mapping[str, str]) -> Iterator[Listed]:
+    def runs(self, experiments: Mapping[str, str]) -> Iterator[ListedRun]:
         """The runs of these experiments, deleted ones with their `trouble`."""
 
     @abc.abstractmethod
-    def histories(self, runs: Sequence[str], quantities: Sequence[str]) -> dict[str, dict[str, Logged]]:
+    def histories(self, runs: Sequence[str], quantities: Sequence[str]) -> dict[str, dict[str, LoggedCurve]]:
         """Whole histories, by run and quantity."""
 
 
@@ -50,7 +50,7 @@ def listed(
     points: int,
     params: Mapping[str, str],
     tags: Mapping[str, str],
-) -> Listed:
+) -> ListedRun:
     """A run. `latest` is each metric's last entry: it changes with every value logged, and so does the version.
 
     `points` is a guess, such as the last step.
@@ -58,7 +58,7 @@ def listed(
     config: dict[str, Scalar] = {tag: text for tag, text in tags.items() if not tag.startswith("mlflow.")}
     said = [state, ended, sorted(latest.items()), sorted(params.items()), sorted(config.items())]
     version = hashlib.sha256(json.dumps(said, default=str).encode()).hexdigest()[:24]
-    return Listed(
+    return ListedRun(
         key=key,
         name=name or tags.get(_NAME_TAG) or key,
         version=version,
@@ -71,8 +71,8 @@ def listed(
     )
 
 
-def logged(steps: Sequence[float], values: Sequence[float | None]) -> Logged:
+def logged(steps: Sequence[float], values: Sequence[float | None]) -> LoggedCurve:
     """A curve, with None as NaN and the largest number as infinity."""
     numbers: NDArray[np.float64] = np.array(values, dtype=np.float64)
     numbers[numbers >= LARGEST], numbers[numbers <= -LARGEST] = np.inf, -np.inf
-    return Logged(np.array(steps, dtype=np.float64), numbers)
+    return LoggedCurve(np.array(steps, dtype=np.float64), numbers)

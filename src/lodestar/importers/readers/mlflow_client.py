@@ -8,8 +8,8 @@ from typing import Any
 
 from lodestar._errors import TrackerError
 from lodestar._extras import need
+from lodestar.importers.reader import ListedRun, LoggedCurve
 from lodestar.importers.readers.mlflow_backend import AbstractBackend, listed, logged
-from lodestar.importers.tracker import Listed, Logged
 
 
 class ClientBackend(AbstractBackend):
@@ -28,7 +28,7 @@ class ClientBackend(AbstractBackend):
         """All pages."""
         return {item.experiment_id: item.name for item in self._all(self._client.search_experiments)}
 
-    def runs(self, experiments: Mapping[str, str]) -> Iterator[Listed]:
+    def runs(self, experiments: Mapping[str, str]) -> Iterator[ListedRun]:
         """All pages, experiment by experiment."""
         view = need("mlflow.entities", "mlflow").ViewType.ALL
         for key, name in experiments.items():
@@ -40,9 +40,9 @@ class ClientBackend(AbstractBackend):
             ):
                 yield _listed(run, name)
 
-    def histories(self, runs: Sequence[str], quantities: Sequence[str]) -> dict[str, dict[str, Logged]]:
+    def histories(self, runs: Sequence[str], quantities: Sequence[str]) -> dict[str, dict[str, LoggedCurve]]:
         """One after another."""
-        found: dict[str, dict[str, Logged]] = {run: {} for run in runs}
+        found: dict[str, dict[str, LoggedCurve]] = {run: {} for run in runs}
         for run in runs:
             for name in quantities:
                 try:
@@ -70,7 +70,7 @@ class ClientBackend(AbstractBackend):
         return f"MLflow's client cannot read {self.address}: {why}. Fix: check the address, and what MLflow says"
 
 
-def _listed(run: Any, experiment: str) -> Listed:
+def _listed(run: Any, experiment: str) -> ListedRun:
     latest = {key: str(value) for key, value in sorted(run.data.metrics.items())}
     return listed(
         run.info.run_id,

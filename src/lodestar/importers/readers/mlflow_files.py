@@ -12,8 +12,8 @@ from typing import Any
 
 from lodestar._errors import RunError, TrackerError
 from lodestar._extras import need
+from lodestar.importers.reader import ListedRun, LoggedCurve
 from lodestar.importers.readers.mlflow_backend import AbstractBackend, listed, logged
-from lodestar.importers.tracker import Listed, Logged
 
 _META = "meta.yaml"
 _STATES = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
@@ -50,7 +50,7 @@ class FilesBackend(AbstractBackend):
                 found[folder.name] = str(meta.get("name", folder.name))
         return found
 
-    def runs(self, experiments: Mapping[str, str]) -> Iterator[Listed]:
+    def runs(self, experiments: Mapping[str, str]) -> Iterator[ListedRun]:
         """Each folder with a meta file is a run; in the order they began."""
         for key, name in experiments.items():
             metas = [(folder, meta) for folder in _folders(self._root / key) if (meta := _meta(folder))]
@@ -59,9 +59,9 @@ class FilesBackend(AbstractBackend):
                 self._folders[folder.name] = folder
                 yield _listed(folder, meta, name)
 
-    def histories(self, runs: Sequence[str], quantities: Sequence[str]) -> dict[str, dict[str, Logged]]:
+    def histories(self, runs: Sequence[str], quantities: Sequence[str]) -> dict[str, dict[str, LoggedCurve]]:
         """File by file."""
-        found: dict[str, dict[str, Logged]] = {}
+        found: dict[str, dict[str, LoggedCurve]] = {}
         for run in runs:
             folder = self._folder(run)
             there = {name: folder / "metrics" / name for name in quantities}
@@ -76,7 +76,7 @@ class FilesBackend(AbstractBackend):
         return self._folders[run]
 
 
-def _listed(folder: Path, meta: Mapping[str, Any], experiment: str) -> Listed:
+def _listed(folder: Path, meta: Mapping[str, Any], experiment: str) -> ListedRun:
     latest: dict[str, object] = {}
     points = 0
     for name, file in sorted(_files(folder / "metrics").items()):
@@ -98,7 +98,7 @@ def _listed(folder: Path, meta: Mapping[str, Any], experiment: str) -> Listed:
     )
 
 
-def _history(run: str, name: str, file: Path) -> Logged:
+def _history(run: str, name: str, file: Path) -> LoggedCurve:
     steps: list[float] = []
     values: list[float | None] = []
     for number, line in enumerate(_text(file).splitlines(), start=1):

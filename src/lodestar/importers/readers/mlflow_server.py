@@ -13,8 +13,8 @@ from typing import Any
 
 from lodestar._errors import TrackerError
 from lodestar._extras import need
+from lodestar.importers.reader import ListedRun, LoggedCurve
 from lodestar.importers.readers.mlflow_backend import AbstractBackend, listed, logged
-from lodestar.importers.tracker import Listed, Logged
 
 API = "api/2.0/mlflow"
 BULK = "ajax-api/2.0/mlflow/metrics/get-history-bulk"
@@ -39,7 +39,7 @@ class ServerBackend(AbstractBackend):
             found |= {item["experiment_id"]: item["name"] for item in page.get("experiments", ())}
         return found
 
-    def runs(self, experiments: Mapping[str, str]) -> Iterator[Listed]:
+    def runs(self, experiments: Mapping[str, str]) -> Iterator[ListedRun]:
         """Asked page by page, experiment by experiment."""
         for key, name in experiments.items():
             asked = {"experiment_ids": [key], "max_results": _PAGE, "run_view_type": "ALL"}
@@ -47,15 +47,15 @@ class ServerBackend(AbstractBackend):
                 for run in page.get("runs", ()):
                     yield _listed(run, name)
 
-    def histories(self, runs: Sequence[str], quantities: Sequence[str]) -> dict[str, dict[str, Logged]]:
+    def histories(self, runs: Sequence[str], quantities: Sequence[str]) -> dict[str, dict[str, LoggedCurve]]:
         """Quantity by quantity, for all runs at once where the server can."""
-        found: dict[str, dict[str, Logged]] = {key: {} for key in runs}
+        found: dict[str, dict[str, LoggedCurve]] = {key: {} for key in runs}
         for quantity in quantities:
             for key, curve in self._bulk(sorted(runs), quantity):
                 found[key][quantity] = curve
         return found
 
-    def _bulk(self, runs: list[str], quantity: str) -> Iterator[tuple[str, Logged]]:
+    def _bulk(self, runs: list[str], quantity: str) -> Iterator[tuple[str, LoggedCurve]]:
         while runs:
             entries = self._ask_bulk(runs, quantity) if self._has_bulk else None
             if entries is None:
@@ -84,7 +84,7 @@ class ServerBackend(AbstractBackend):
         self._has_bulk = False
         return None
 
-    def _paged(self, run: str, quantity: str) -> Logged | None:
+    def _paged(self, run: str, quantity: str) -> LoggedCurve | None:
         steps: list[float] = []
         values: list[float] = []
         asked = {"run_id": run, "metric_key": quantity, "max_results": _MOST}
@@ -169,7 +169,7 @@ def _session() -> Any:
     return session
 
 
-def _listed(run: Mapping[str, Any], experiment: str) -> Listed:
+def _listed(run: Mapping[str, Any], experiment: str) -> ListedRun:
     info, data = run["info"], run.get("data", {})
     latest = {
         entry["key"]: [entry.get("step", 0), entry.get("timestamp", 0), str(entry.get("value"))]
@@ -189,7 +189,7 @@ def _listed(run: Mapping[str, Any], experiment: str) -> Listed:
     )
 
 
-def _by_run(entries: Sequence[Mapping[str, Any]]) -> dict[str, Logged]:
+def _by_run(entries: Sequence[Mapping[str, Any]]) -> dict[str, LoggedCurve]:
     pieces: dict[str, tuple[list[float], list[float]]] = {}
     for entry in entries:
         steps, values = pieces.setdefault(entry["run_id"], ([], []))

@@ -11,8 +11,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from lodestar._errors import TrackerError
+from lodestar.importers.reader import ListedRun, LoggedCurve
 from lodestar.importers.readers.mlflow_backend import AbstractBackend, listed, logged
-from lodestar.importers.tracker import Listed, Logged
 
 _TABLES = {
     "experiments": {"experiment_id", "name", "lifecycle_stage"},
@@ -60,7 +60,7 @@ class SqliteBackend(AbstractBackend):
         )
         return {str(key): name for key, name in rows}
 
-    def runs(self, experiments: Mapping[str, str]) -> Iterator[Listed]:
+    def runs(self, experiments: Mapping[str, str]) -> Iterator[ListedRun]:
         """Some hundred runs at a time, with what belongs to them."""
         for key, experiment in experiments.items():
             keys = [
@@ -72,7 +72,7 @@ class SqliteBackend(AbstractBackend):
             for start in range(0, len(keys), _PAGE):
                 yield from self._page(keys[start : start + _PAGE], experiment)
 
-    def _page(self, keys: Sequence[str], experiment: str) -> Iterator[Listed]:
+    def _page(self, keys: Sequence[str], experiment: str) -> Iterator[ListedRun]:
         among = f"WHERE run_uuid IN ({_marks(keys)})"
         fields = "run_uuid, name, status, end_time, lifecycle_stage"
         infos = {row[0]: row for row in self._ask(f"SELECT {fields} FROM runs {among}", keys)}
@@ -100,7 +100,7 @@ class SqliteBackend(AbstractBackend):
                 tags=parts["tags"][key],
             )
 
-    def histories(self, runs: Sequence[str], quantities: Sequence[str]) -> dict[str, dict[str, Logged]]:
+    def histories(self, runs: Sequence[str], quantities: Sequence[str]) -> dict[str, dict[str, LoggedCurve]]:
         """In the order of the rows, which is that of logging."""
         pieces: dict[tuple[str, str], tuple[list[float], list[float | None]]] = {}
         rows = self._ask(
@@ -112,7 +112,7 @@ class SqliteBackend(AbstractBackend):
             steps, values = pieces.setdefault((run, key), ([], []))
             steps.append(step)
             values.append(value)
-        found: dict[str, dict[str, Logged]] = {run: {} for run in runs}
+        found: dict[str, dict[str, LoggedCurve]] = {run: {} for run in runs}
         for (run, key), (steps, values) in pieces.items():
             found[run][key] = logged(steps, values)
         return found

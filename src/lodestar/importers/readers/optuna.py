@@ -20,14 +20,14 @@ import numpy as np
 
 from lodestar._errors import RunError, TrackerError
 from lodestar._extras import need
-from lodestar.importers.tracker import AbstractTracker, Listed, Logged
+from lodestar.importers.reader import AbstractReader, Curves, ListedRun, LoggedCurve
 from lodestar.runs import Scalar
 
 VALUE = "value"
 _SQLITE = b"SQLite format 3\x00"
 
 
-class OptunaTracker(AbstractTracker):
+class OptunaReader(AbstractReader):
     """The trials of all studies in a storage, or of those named by `study`."""
 
     kind = "optuna"
@@ -48,7 +48,7 @@ class OptunaTracker(AbstractTracker):
         """The storage's URL or path."""
         return self._address
 
-    def list(self) -> Iterator[Listed]:
+    def list(self) -> Iterator[ListedRun]:
         """Trials by number, study by study."""
         for study in self._studies:
             for trial in study.get_trials(deepcopy=False):
@@ -56,7 +56,7 @@ class OptunaTracker(AbstractTracker):
                 self._trials[key] = trial
                 yield _listed(key, study.study_name, trial)
 
-    def fetch(self, run: Listed, quantities: Sequence[str]) -> Mapping[str, Logged]:
+    def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
         """The trial's curves."""
         if run.key not in self._trials:
             collected = {listed.key for listed in self.list()}
@@ -133,14 +133,14 @@ def _cannot(address: str, error: BaseException) -> str:
     return f"Optuna cannot open {address}: {why}. Fix: check the address, and what Optuna says"
 
 
-def _listed(key: str, study: str, trial: Any) -> Listed:
+def _listed(key: str, study: str, trial: Any) -> ListedRun:
     attributes = {
         name: value for name, value in trial.user_attrs.items() if isinstance(value, str | int | float | bool)
     }
     params = {name: _scalar(value) for name, value in trial.params.items()}
     said = [trial.state.name, str(trial.datetime_complete), trial.params, trial.user_attrs]
     told = json.dumps([*said, sorted(trial.intermediate_values.items())], sort_keys=True, default=str)
-    return Listed(
+    return ListedRun(
         key=key,
         name=f"{study}-{trial.number}",
         version=hashlib.sha256(told.encode()).hexdigest()[:24],
@@ -178,14 +178,14 @@ def _is_step(text: object) -> bool:
     return str(text).isdigit()
 
 
-def _curve(trial: Any, name: str) -> Logged:
+def _curve(trial: Any, name: str) -> LoggedCurve:
     reported = sorted(trial.intermediate_values.items())
     value = reported if name == VALUE and name not in trial.user_attrs else trial.user_attrs[name]
     if isinstance(value, Mapping):
         value = sorted((int(step), one) for step, one in value.items())
     if value and isinstance(value[0], list | tuple):
-        return Logged(np.array([one[0] for one in value], float), np.array([one[1] for one in value], float))
-    return Logged(_steps(trial, name, len(value), [step for step, _ in reported]), np.array(value, float))
+        return LoggedCurve(np.array([one[0] for one in value], float), np.array([one[1] for one in value], float))
+    return LoggedCurve(_steps(trial, name, len(value), [step for step, _ in reported]), np.array(value, float))
 
 
 def _steps(trial: Any, name: str, length: int, reported: Sequence[int]) -> np.ndarray:

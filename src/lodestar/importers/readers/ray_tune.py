@@ -15,18 +15,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lodestar._errors import RunError
+from lodestar.importers.reader import AbstractReader, Curves, ListedRun, LoggedCurve
 from lodestar.importers.readers._csv_file import columns, read_columns
 from lodestar.importers.readers._folder import find, fingerprint, key_in, name_in, unreadable
 from lodestar.importers.readers._settings_file import flat, read_json
-from lodestar.importers.tracker import AbstractTracker, Listed, Logged
-from lodestar.runs import Scalar
+from lodestar.runs.note import Note, NoteKind
+from lodestar.runs.run import Scalar
 
 CLOCK = "training_iteration"
 _OWN = {"timestamp", "time_this_iter_s", "time_total_s", "pid", "time_since_restore", "iterations_since_restore"}
 _OWN |= {"done", "trial_id", "date", "hostname", "node_ip", "checkpoint_dir_name", "experiment_tag", CLOCK}
 
 
-class RayTuneTracker(AbstractTracker):
+class RayTuneReader(AbstractReader):
     """Trials below a folder."""
 
     kind: ClassVar[str] = "ray"
@@ -47,7 +48,7 @@ class RayTuneTracker(AbstractTracker):
         """The folder."""
         return str(self._root)
 
-    def list(self) -> Iterator[Listed]:
+    def list(self) -> Iterator[ListedRun]:
         """Every trial."""
         for key, path in self._trials.items():
             folder, name = path.parent, name_in(self._root, path.parent)
@@ -56,17 +57,17 @@ class RayTuneTracker(AbstractTracker):
             try:
                 quantities, config = _quantities(path), _params(folder / "params.json")
             except RunError as error:
-                yield Listed(key, name, version, trouble=str(error))
+                yield ListedRun(key, name, version, trouble=str(error))
                 continue
-            yield Listed(key, name, version, quantities, config, state, group=folder.parent.name or None)
+            yield ListedRun(key, name, version, quantities, config, state, group=folder.parent.name or None)
 
-    def fetch(self, run: Listed, quantities: Sequence[str]) -> Mapping[str, Logged]:
+    def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
         """Every report of the wanted quantities."""
         path = self._trials[run.key]
         if path.suffix == ".csv":
             return read_columns(path, quantities, CLOCK)
         points: dict[str, list[tuple[float, float]]] = {name: [] for name in quantities}
-        notes: list[str] = []
+        notes: list[Note] = []
         for result in _results(path, notes):
             step = result.get(CLOCK)
             for name in points:
@@ -74,7 +75,7 @@ class RayTuneTracker(AbstractTracker):
                     points[name].append((step, result[name]))
         said = tuple(notes)
         found = {name: np.array(pairs, np.float64).T for name, pairs in points.items() if pairs}
-        return {name: Logged(pair[0].copy(), pair[1].copy(), said) for name, pair in found.items()}
+        return {name: LoggedCurve(pair[0].copy(), pair[1].copy(), said) for name, pair in found.items()}
 
     def _state(self, trial: Path) -> str:
         """Ray's word for a trial (TERMINATED, ERROR, RUNNING); "failed" if it only left an error file."""
@@ -94,7 +95,7 @@ def _quantities(path: Path) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _results(path: Path, notes: list[str]) -> Iterator[dict[str, Any]]:
+def _results(path: Path, notes: list[Note]) -> Iterator[dict[str, Any]]:
     """Each report, flat, without Ray's copy of the config."""
     try:
         with path.open(encoding="utf-8") as file:
@@ -102,7 +103,8 @@ def _results(path: Path, notes: list[str]) -> Iterator[dict[str, Any]]:
                 try:
                     result = json.loads(line)
                 except ValueError:
-                    notes.append(f"line {number} of {path.name} is not whole (a kill does that), and was left out")
+                    what = f"line {number} of {path.name} is not whole (a kill does that), and was left out"
+                    notes.append(Note(what, NoteKind.LEFT_OUT))
                     continue
                 if isinstance(result, dict):
                     result.pop("config", None)

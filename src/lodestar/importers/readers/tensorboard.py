@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from lodestar._errors import RunError
+from lodestar.importers.reader import AbstractReader, Curves, ListedRun, LoggedCurve
 from lodestar.importers.readers._event_file import Events, read_events
 from lodestar.importers.readers._folder import find, fingerprint, key_in, name_in
 from lodestar.importers.readers._settings_file import read_yaml
-from lodestar.importers.tracker import AbstractTracker, Listed, Logged
 from lodestar.runs import Scalar
 
 _ROOM = 5_000_000  # scalars held between listing and fetching, so that small logs are read once: 80 MB
@@ -45,7 +45,7 @@ class _Scan:
         return bool(self.config) and all(count <= 1 for count in self.counts.values())
 
 
-class TensorboardTracker(AbstractTracker):
+class TensorboardReader(AbstractReader):
     """Event files below a folder."""
 
     kind: ClassVar[str] = "tensorboard"
@@ -60,7 +60,7 @@ class TensorboardTracker(AbstractTracker):
         for folder in self._folders:
             self._below.setdefault(folder.parent, []).append(folder)
         self._scans: dict[Path, _Scan] = {}
-        self._held: dict[Path, dict[str, Logged]] = {}  # read when listed, handed out when fetched
+        self._held: dict[Path, dict[str, LoggedCurve]] = {}  # read when listed, handed out when fetched
         self._room = _ROOM
 
     @property
@@ -68,7 +68,7 @@ class TensorboardTracker(AbstractTracker):
         """The folder."""
         return str(self._root)
 
-    def list(self) -> Iterator[Listed]:
+    def list(self) -> Iterator[ListedRun]:
         """Every folder with event files of its own, in the order of their paths."""
         for folder in self._folders:
             try:
@@ -76,9 +76,9 @@ class TensorboardTracker(AbstractTracker):
                     yield self._listed(folder)
             except RunError as error:
                 version = fingerprint(self._folders[folder])
-                yield Listed(*self._called(folder), version, trouble=str(error))
+                yield ListedRun(*self._called(folder), version, trouble=str(error))
 
-    def fetch(self, run: Listed, quantities: Sequence[str]) -> Mapping[str, Logged]:
+    def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
         """Every scalar of the wanted tags."""
         folder = self._root / run.key
         wanted = set(quantities)
@@ -89,7 +89,7 @@ class TensorboardTracker(AbstractTracker):
                 found |= self._read(child, {next(iter(self._scan(child).counts)): part})
         return {name: found[name] for name in quantities if name in found}
 
-    def _listed(self, folder: Path) -> Listed:
+    def _listed(self, folder: Path) -> ListedRun:
         scan, files = self._scan(folder), [*self._folders[folder]]
         quantities, config, state = [*scan.counts], {**read_yaml(folder / "hparams.yaml"), **scan.config}, scan.state
         for child in self._below.get(folder, ()):
@@ -102,7 +102,7 @@ class TensorboardTracker(AbstractTracker):
             else:
                 continue
             files += self._folders[child]
-        return Listed(*self._called(folder), fingerprint(files), tuple(quantities), config, state)
+        return ListedRun(*self._called(folder), fingerprint(files), tuple(quantities), config, state)
 
     def _called(self, folder: Path) -> tuple[str, str]:
         """A run's key and name."""
@@ -126,7 +126,7 @@ class TensorboardTracker(AbstractTracker):
                 self._room -= sum(counts.values())
         return known
 
-    def _read(self, folder: Path, names: Mapping[str, str]) -> dict[str, Logged]:
+    def _read(self, folder: Path, names: Mapping[str, str]) -> dict[str, LoggedCurve]:
         """The curves of some tags under the names given: as they were held since listing, else read again."""
         held = self._held.pop(folder, None)
         if held is not None:
@@ -136,7 +136,7 @@ class TensorboardTracker(AbstractTracker):
         return {name: held[tag] for tag, name in names.items() if tag in held}
 
 
-def _curves(events: Events) -> dict[str, Logged]:
+def _curves(events: Events) -> dict[str, LoggedCurve]:
     notes = tuple(events.notes)
     return {
         name: dataclasses.replace(tag.logged(), notes=notes)

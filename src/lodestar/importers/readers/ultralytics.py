@@ -7,10 +7,10 @@ Learning rates are `lr/pg0` to `lr/pg2`, losses `train/box_loss` and so on. Ultr
 
 from typing import ClassVar
 
-from lodestar.importers.readers._csv_tracker import AbstractCsvTracker
+from lodestar.importers.readers._csv_folder import AbstractCsvReader
 
 
-class UltralyticsTracker(AbstractCsvTracker):
+class UltralyticsReader(AbstractCsvReader):
     """results.csv files below a folder."""
 
     kind: ClassVar[str] = "ultralytics"

@@ -14,16 +14,17 @@ import numpy as np
 
 from lodestar._errors import RunError, TrackerError
 from lodestar._extras import need
+from lodestar.importers.reader import AbstractReader, Curves, ListedRun, LoggedCurve
 from lodestar.importers.readers._settings_file import flat
 from lodestar.importers.readers._wandb_value import number
-from lodestar.importers.tracker import AbstractTracker, Listed, Logged
+from lodestar.runs.note import Note, NoteKind
 
 _PAGE = 5_000  # steps to a request; far larger pages lost rows (wandb issue 1742)
 _RUNS_PAGE = 100
 T = TypeVar("T")
 
 
-class WandbTracker(AbstractTracker):
+class WandbReader(AbstractReader):
     """The runs of a project."""
 
     kind: ClassVar[str] = "wandb"
@@ -49,7 +50,7 @@ class WandbTracker(AbstractTracker):
         """Entity and project."""
         return self._path
 
-    def list(self) -> Iterator[Listed]:
+    def list(self) -> Iterator[ListedRun]:
         """Every run of the project, oldest first."""
         options: dict[str, Any] = {"order": "+created_at", "per_page": _RUNS_PAGE}
         if "lazy" in inspect.signature(self._api.runs).parameters:  # since wandb 0.22: config and keys only when asked
@@ -59,7 +60,7 @@ class WandbTracker(AbstractTracker):
             self._runs[run.id] = run
             yield _listed(run)
 
-    def fetch(self, run: Listed, quantities: Sequence[str]) -> Mapping[str, Logged]:
+    def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
         """The whole history of each wanted quantity, key by key."""
         known = self._runs.get(run.key)
         if known is None:
@@ -68,7 +69,7 @@ class WandbTracker(AbstractTracker):
         wanted = [name for name in dict.fromkeys(quantities) if name in counts]
         return {name: self._scan(known, name, counts[name]) for name in wanted}
 
-    def _scan(self, run: Any, name: str, count: int) -> Logged:
+    def _scan(self, run: Any, name: str, count: int) -> LoggedCurve:
         rows = self._rows(run, [name])
         if rows and "_step" not in rows[0]:  # newer clients add the step to the keys, older ones do not
             rows = self._rows(run, [name, "_step"])
@@ -79,18 +80,18 @@ class WandbTracker(AbstractTracker):
                 f"W&B counts {count} values of {name!r} in run {run.id}, but its client returned none. "
                 "Fix: pip install --upgrade wandb (versions 0.27.1 and 0.27.2 do this), then import again"
             )
-        short = f"W&B counts {count} values of {name!r}, {len(found)} came"
-        return Logged(found[:, 0].copy(), found[:, 1].copy(), (short,) if len(found) < count else ())
+        short = Note(f"W&B counts {count} values of {name!r}, {len(found)} came", NoteKind.INCOMPLETE)
+        return LoggedCurve(found[:, 0].copy(), found[:, 1].copy(), (short,) if len(found) < count else ())
 
     def _rows(self, run: Any, keys: Sequence[str]) -> Sequence[Mapping[str, Any]]:
         return _ask(self._path, lambda: [*run.scan_history(keys=[*keys], page_size=_PAGE)])
 
 
-def _listed(run: Any) -> Listed:
+def _listed(run: Any) -> ListedRun:
     changes = (getattr(run, name, None) for name in ("history_line_count", "heartbeat_at", "state"))
     config = flat({name: value for name, value in run.config.items() if not name.startswith("_")})
     version = " ".join(map(str, changes))
-    return Listed(run.id, run.name or run.id, version, tuple(_counts(run)), config, run.state, run.project)
+    return ListedRun(run.id, run.name or run.id, version, tuple(_counts(run)), config, run.state, run.project)
 
 
 def _counts(run: Any) -> dict[str, int]:

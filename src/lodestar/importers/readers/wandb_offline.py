@@ -6,21 +6,21 @@ Folders of runs that were synced are read as well. W&B need not be installed.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from lodestar._errors import RunError
+from lodestar.importers.reader import AbstractReader, Curves, ListedRun, LoggedCurve
 from lodestar.importers.readers._folder import find, fingerprint
 from lodestar.importers.readers._settings_file import flat
 from lodestar.importers.readers._wandb_file import WandbFile
 from lodestar.importers.readers._wandb_value import numbers
-from lodestar.importers.tracker import AbstractTracker, Listed, Logged
 
 
-class WandbOfflineTracker(AbstractTracker):
+class WandbOfflineReader(AbstractReader):
     """.wandb files below a folder."""
 
     kind: ClassVar[str] = "wandb"
@@ -40,7 +40,7 @@ class WandbOfflineTracker(AbstractTracker):
         """The folder."""
         return str(self._root)
 
-    def list(self) -> Iterator[Listed]:
+    def list(self) -> Iterator[ListedRun]:
         """Every run id."""
         for key, paths in self._runs.items():
             version, quantities = fingerprint(paths), dict[str, None]()
@@ -51,14 +51,14 @@ class WandbOfflineTracker(AbstractTracker):
             try:
                 parts = [WandbFile(path, seen).read() for path in paths]
             except RunError as error:
-                yield Listed(key, key, version, trouble=str(error))
+                yield ListedRun(key, key, version, trouble=str(error))
                 continue
             settings = {name: value for part in parts for name, value in part.config.items()}
             last = parts[-1]
             names = tuple(quantities)
-            yield Listed(key, last.name or key, version, names, flat(settings), last.state, last.project or None)
+            yield ListedRun(key, last.name or key, version, names, flat(settings), last.state, last.project or None)
 
-    def fetch(self, run: Listed, quantities: Sequence[str]) -> Mapping[str, Logged]:
+    def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
         """Every row of the wanted quantities, file after file."""
         points: dict[str, list[tuple[float, float]]] = {name: [] for name in quantities}
 
@@ -70,4 +70,4 @@ class WandbOfflineTracker(AbstractTracker):
         parts = [WandbFile(path, keep).read() for path in self._runs[run.key]]
         notes = tuple(note for part in parts for note in part.notes)
         found = {name: np.array(pairs, np.float64).T for name, pairs in points.items() if pairs}
-        return {name: Logged(pair[0].copy(), pair[1].copy(), notes) for name, pair in found.items()}
+        return {name: LoggedCurve(pair[0].copy(), pair[1].copy(), notes) for name, pair in found.items()}

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from lodestar.importers import words
-from lodestar.importers.tables.columns import is_curve, is_step
+from lodestar.importers.roles import is_curve, is_step
 
 _PARTS_OF_A_RUN = words.SPLITS | {
     *("optimizer", "optim", "opt", "trainer", "model", "metrics", "metric", "system", "time", "perf", "lr", "loss"),

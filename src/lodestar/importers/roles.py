@@ -1,14 +1,15 @@
-"""Which column of a table is which: a guess from the names alone, with its reasons, that any keyword overrides.
+"""Which name is which: a guess from the names alone, with its reasons, that any keyword overrides.
 
-Comes in: column names (and names of per-run facts, as in a JSON `config`), overrides. Goes out: a `ColumnGuess`. Knows
-no files and no values: a person can follow every guess by reading the names.
+Comes in: names of columns or logged quantities (and of per-run facts, as in a `config`), overrides. Goes out: a
+`RoleGuess`. Knows no files and no values: a person can follow every guess by reading the names. The words themselves
+are in `lodestar.importers.words`.
 """
 
 import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from lodestar._errors import TableError
+from lodestar._errors import LodestarError, TableError
 from lodestar.importers import words
 from lodestar.runs.run import Direction
 
@@ -20,7 +21,7 @@ NONE = "none"
 
 
 @dataclasses.dataclass(frozen=True)
-class ColumnGuess:
+class RoleGuess:
     """For each role the column taken (or None), and why; `direction` of the metric likewise."""
 
     columns: Mapping[str, str | None]
@@ -46,7 +47,7 @@ class ColumnGuess:
         }
 
 
-def guess_columns(
+def guess_roles(
     columns: Iterable[str],
     facts: Iterable[str] = (),
     *,
@@ -54,13 +55,14 @@ def guess_columns(
     direction: Direction | str | None = None,
     layout: str = "long",
     required: Iterable[str] = ("loss", "metric"),
-) -> ColumnGuess:
+    error: type[LodestarError] = TableError,
+) -> RoleGuess:
     """Find each role among `columns` (and the per-run ones among `facts`); `overrides` come first.
 
-    A `required` role that no column fits is an error; the others may be missing.
+    A `required` role that no column fits is an `error`; the others may be missing.
     """
     columns, facts = list(columns), list(facts)
-    stated = _checked_overrides(overrides or {}, columns + facts)
+    stated = _checked_overrides(overrides or {}, columns + facts, error)
     found: dict[str, str | None] = {}
     reasons: dict[str, str] = {}
     for role in ROLES:
@@ -71,9 +73,9 @@ def guess_columns(
         found[role], reasons[role] = _find(role, [c for c in columns if c not in taken], facts, found)
     for role in required:
         if found[role] is None and role not in stated:
-            raise TableError(_cannot_find(role, columns))
-    way, reasons["direction"] = judge_direction(found["metric"], direction)
-    return ColumnGuess(found, reasons, way, layout)
+            raise error(_cannot_find(role, columns))
+    way, reasons["direction"] = judge_direction(found["metric"], direction, error)
+    return RoleGuess(found, reasons, way, layout)
 
 
 def guess_direction(metric: str) -> Direction | None:
@@ -84,17 +86,19 @@ def guess_direction(metric: str) -> Direction | None:
     return Direction.MIN if parts & words.LOWER else None
 
 
-def judge_direction(metric: str | None, stated: Direction | str | None) -> tuple[Direction, str]:
+def judge_direction(
+    metric: str | None, stated: Direction | str | None, error: type[LodestarError] = TableError
+) -> tuple[Direction, str]:
     """The direction and why: as stated, else going by the metric's name; an error if neither tells."""
     if stated is not None:
         if str(stated) not in ("max", "min"):
-            raise TableError(f"direction must be 'max' or 'min', got {str(stated)!r}. Fix: --direction max")
+            raise error(f"direction must be 'max' or 'min', got {str(stated)!r}. Fix: --direction max")
         return Direction(stated), "as you said"
     if metric is None:
         return Direction.MIN, "no metric, so it does not matter"
     guess = guess_direction(metric)
     if guess is None:
-        raise TableError(
+        raise error(
             f"is a higher or a lower {metric!r} better? Its name does not tell. Fix: --direction max or --direction min"
         )
     return guess, f"a {'higher' if guess is Direction.MAX else 'lower'} {metric!r} is better, going by its name"
@@ -164,7 +168,9 @@ def _why(role: str, name: str) -> str:
     return "a test figure (no validation one)" if "test" in parts else "the only figure beside the loss"
 
 
-def _checked_overrides(overrides: Mapping[str, str | None], names: list[str]) -> dict[str, str | None]:
+def _checked_overrides(
+    overrides: Mapping[str, str | None], names: list[str], error: type[LodestarError]
+) -> dict[str, str | None]:
     stated: dict[str, str | None] = {}
     for role, name in overrides.items():
         if role not in ROLES:
@@ -176,7 +182,7 @@ def _checked_overrides(overrides: Mapping[str, str | None], names: list[str]) ->
         elif name.lower() == NONE:
             stated[role] = None
         else:
-            raise TableError(
+            raise error(
                 f"there is no column {name!r} for --{role.replace('_', '-')}. Columns: {_listed(names)}. "
                 f"Fix: name one of these, or {NONE!r} if there is none"
             )

@@ -3,8 +3,8 @@
 import pytest
 
 from lodestar._errors import TableError
-from lodestar.importers.tables.columns import guess_columns, guess_direction
-from lodestar.importers.tables.wide import split_wide
+from lodestar.importers.readers._table_wide import split_wide
+from lodestar.importers.roles import guess_direction, guess_roles
 from lodestar.runs import Direction
 
 CASES = {
@@ -38,53 +38,53 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_names_of_real_tools_are_understood(case):
     names, expected = CASES[case]
-    guess = guess_columns(names.split())
+    guess = guess_roles(names.split())
     assert tuple(guess[role] for role in ("run", "step", "loss", "metric", "lr")) == expected
 
 
 def test_every_guess_has_a_reason():
-    guess = guess_columns(["run", "step", "loss", "val_acc", "lr"])
+    guess = guess_roles(["run", "step", "loss", "val_acc", "lr"])
     assert set(guess.reasons) == {*guess.columns, "direction"}
     assert all(guess.reasons.values())
 
 
 def test_facts_of_a_config_are_found():
     facts = ["config.opt.lr", "config.opt.lr_schedule", "config.seed", "config.dataset", "config.max_epoch"]
-    guess = guess_columns(["epoch", "train_loss", "val_score", "learning_rate"], facts)
+    guess = guess_roles(["epoch", "train_loss", "val_score", "learning_rate"], facts)
     assert guess["peak_lr"] == "config.opt.lr"
     assert guess["total"] == "config.max_epoch"
     assert (guess["schedule"], guess["seed"], guess["task"]) == (facts[1], facts[2], facts[3])
 
 
 def test_what_you_say_comes_first():
-    guess = guess_columns(["a", "step", "loss", "val_acc"], overrides={"loss": "a", "metric": "loss"}, direction="min")
+    guess = guess_roles(["a", "step", "loss", "val_acc"], overrides={"loss": "a", "metric": "loss"}, direction="min")
     assert (guess["loss"], guess["metric"], guess.direction) == ("a", "loss", Direction.MIN)
     assert guess.reasons["loss"] == "as you said"
 
 
 def test_none_says_there_is_no_such_column():
-    assert guess_columns(["loss", "val_acc", "lr"], overrides={"lr": "none"})["lr"] is None
+    assert guess_roles(["loss", "val_acc", "lr"], overrides={"lr": "none"})["lr"] is None
 
 
 def test_a_wrong_name_is_answered_with_the_right_ones():
     with pytest.raises(TableError, match=r"no column 'rate' for --lr. Columns: 'loss', 'val_acc'"):
-        guess_columns(["loss", "val_acc"], overrides={"lr": "rate"})
+        guess_roles(["loss", "val_acc"], overrides={"lr": "rate"})
 
 
 def test_no_loss_lists_the_columns_and_the_flag():
     with pytest.raises(TableError, match=r"training loss. Columns: 'a', 'b'. Fix: --loss COLUMN"):
-        guess_columns(["a", "b"])
+        guess_roles(["a", "b"])
 
 
 def test_no_metric_offers_to_do_without():
     with pytest.raises(TableError, match=r"validation metric.*--metric none"):
-        guess_columns(["step", "loss"])
-    assert guess_columns(["step", "loss"], overrides={"metric": "none"})["metric"] is None
+        guess_roles(["step", "loss"])
+    assert guess_roles(["step", "loss"], overrides={"metric": "none"})["metric"] is None
 
 
 def test_an_unknown_direction_is_asked_for():
     with pytest.raises(TableError, match="--direction max or --direction min"):
-        guess_columns(["step", "loss", "quux"], overrides={"metric": "quux"})
+        guess_roles(["step", "loss", "quux"], overrides={"metric": "quux"})
 
 
 @pytest.mark.parametrize("name", ["val_acc", "eval/f1", "AUC", "test_bleu", "top-1", "valAcc", "val_R2", "mean_reward"])

@@ -1,12 +1,13 @@
 """Files of runs, read in pieces: CSV, TSV, JSON lines, JSON and Parquet behind one small interface.
 
 Comes in: a path. Goes out: column names first (cheap), then `Frame`s of some thousand rows with the columns asked for.
-Knows formats, not roles: what a column means is `columns.py`'s affair. A blank (null) stays apart from a NaN that was
+Knows formats, not roles: what a column means is `roles.py`'s affair. A blank (null) stays apart from a NaN that was
 written as a value, where the format tells them apart.
 """
 
 import abc
 import dataclasses
+import itertools
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,10 +19,13 @@ from numpy.typing import NDArray
 
 from lodestar._errors import TableError
 from lodestar._extras import need
+from lodestar.importers.readers._csv_file import header, open_csv
+from lodestar.runs.note import Note, NoteKind
 from lodestar.runs.run import Scalar
 
 BLANKS = ["", "NA", "N/A", "n/a", "null", "NULL", "None", "none", "-"]
 _ROWS = 65_536
+_HELD_CELLS = 4_000_000  # 130 MB
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,11 +44,11 @@ class Frame:
             self._done["numbers", name] = self._numbers(name)
         return self._done["numbers", name]
 
-    def texts(self, name: str) -> list[str | None]:
-        """A column as texts, None where blank."""
-        if ("texts", name) not in self._done:
-            self._done["texts", name] = self._texts(name)
-        return self._done["texts", name]
+    def codes(self, name: str) -> tuple[NDArray[np.int64], list[str]]:
+        """A column of texts as numbers into a list of the different ones, -1 where blank."""
+        if ("codes", name) not in self._done:
+            self._done["codes", name] = self._codes(name)
+        return self._done["codes", name]
 
     def _numbers(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         if name not in self.columns:
@@ -56,21 +60,24 @@ class Frame:
         logged = raw.is_valid().to_numpy(zero_copy_only=False)
         return raw.cast("float64").fill_null(math.nan).to_numpy(zero_copy_only=False), logged
 
-    def _texts(self, name: str) -> list[str | None]:
-        if name not in self.columns:
-            return [None] * self.rows
+    def _codes(self, name: str) -> tuple[NDArray[np.int64], list[str]]:
         raw = self.columns[name]
-        values = raw if isinstance(raw, list) else raw.to_pylist()
-        return [None if value is None else str(value) for value in values]
+        if not isinstance(raw, list):
+            encoded = raw.dictionary_encode()
+            codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+            return codes, [str(value) for value in encoded.dictionary.to_pylist()]
+        known: dict[str, int] = {}
+        each = (-1 if value is None else known.setdefault(str(value), len(known)) for value in raw)
+        return np.fromiter(each, np.int64, len(raw)), list(known)
 
 
-class AbstractSource(abc.ABC):
+class AbstractTableFile(abc.ABC):
     """One file."""
 
     def __init__(self, path: Path):
         self.path = path
-        self.warnings: list[str] = []
-        """Sentences on rows that could not be read and were left out."""
+        self.oddities: list[Note] = []
+        """On rows that could not be read and were left out."""
 
     @abc.abstractmethod
     def names(self) -> tuple[list[str], list[str]]:
@@ -80,52 +87,38 @@ class AbstractSource(abc.ABC):
     def frames(self, numbers: Iterable[str], texts: Iterable[str]) -> Iterator[Frame]:
         """The rows, with these columns where the file has them."""
 
+    def note_left_out(self, sentence: str) -> None:
+        """Something of this file was left out."""
+        self.oddities.append(Note(sentence, NoteKind.LEFT_OUT))
 
-class CsvSource(AbstractSource):
+
+class CsvTable(AbstractTableFile):
     """Separated by commas, semicolons or tabs, also compressed (.csv.gz); read a block at a time."""
 
     def names(self) -> tuple[list[str], list[str]]:
         """From the header line."""
-        with self._open({}) as reader:
-            names = list(reader.schema.names)
+        names = header(self.path)
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise TableError(f"{self.path}: two columns are called {twice[0]!r}. Fix: rename one of them")
         return names, []
 
     def frames(self, numbers: Iterable[str], texts: Iterable[str]) -> Iterator[Frame]:
-        """Types are set, not inferred: a column may be blank for its first million rows."""
+        """A block of rows at a time."""
         known, _ = self.names()
-        self.warnings.clear()
+        self.oddities.clear()
         types = dict.fromkeys(numbers, "float64") | dict.fromkeys(texts, "string")
-        with self._open({name: kind for name, kind in types.items() if name in known}) as reader:
+        with open_csv(self.path, {n: kind for n, kind in types.items() if n in known}, BLANKS, self._skip) as reader:
             for batch in reader:
                 yield Frame(dict(zip(batch.schema.names, batch.columns, strict=True)), batch.num_rows)
 
-    def _open(self, types: dict[str, str]) -> Any:
-        pa, csv = need("pyarrow", "cli"), need("pyarrow.csv", "cli")
-        kinds = {name: pa.type_for_alias(kind) for name, kind in types.items()}
-        return csv.open_csv(
-            str(self.path),
-            parse_options=csv.ParseOptions(delimiter=self._delimiter(), invalid_row_handler=self._skip),
-            convert_options=csv.ConvertOptions(
-                column_types=kinds, include_columns=list(kinds), null_values=BLANKS, strings_can_be_null=True
-            ),
-        )
-
-    def _delimiter(self) -> str:
-        """The sign that occurs most often in the first line; a comma where none does."""
-        with need("pyarrow", "cli").input_stream(str(self.path)) as stream:
-            heading = stream.read(65_536).split(b"\n")[0]
-        return max(",\t;", key=lambda sign: heading.count(sign.encode()))
-
     def _skip(self, row: Any) -> str:
         cells = f"{row.actual_columns} cells instead of {row.expected_columns}"
-        self.warnings.append(f"a row has {cells} and was left out: {row.text[:60]!r}")
+        self.note_left_out(f"a row has {cells} and was left out: {row.text[:60]!r}")
         return "skip"
 
 
-class ParquetSource(AbstractSource):
+class ParquetTable(AbstractTableFile):
     """Parquet, read a batch at a time, and only the columns asked for."""
 
     def names(self) -> tuple[list[str], list[str]]:
@@ -140,41 +133,54 @@ class ParquetSource(AbstractSource):
                 yield Frame(dict(zip(batch.schema.names, batch.columns, strict=True)), batch.num_rows)
 
 
-class JsonLinesSource(AbstractSource):
-    """One JSON object a line; keys may differ from line to line. Read twice: once for the keys, once for the rows."""
+class JsonLinesTable(AbstractTableFile):
+    """One JSON object a line; keys may differ from line to line. What is not too large is read once and held."""
+
+    def __init__(self, path: Path):
+        super().__init__(path)
+        self._held: Frame | None = None
 
     def names(self) -> tuple[list[str], list[str]]:
         """Every key that occurs."""
-        seen: dict[str, None] = {}
-        for record in self._records():
-            seen |= dict.fromkeys(record)
-        return list(seen), []
+        columns: dict[str, list[Any]] = {}
+        rows, held = 0, True
+        for rows, record in enumerate(self._records(), 1):
+            for key, value in record.items():
+                column = columns.setdefault(key, [])
+                if held:
+                    column += [None] * (rows - 1 - len(column))
+                    column.append(value)
+            if held and rows * len(columns) > _HELD_CELLS:
+                held, columns = False, {key: [] for key in columns}
+        if held:
+            self._held = Frame(
+                {key: [*column, *[None] * (rows - len(column))] for key, column in columns.items()}, rows
+            )
+        return list(columns), []
 
     def frames(self, numbers: Iterable[str], texts: Iterable[str]) -> Iterator[Frame]:
         """Some thousand lines at a time."""
+        if self._held is not None:
+            yield self._held
+            return
         wanted = [*numbers, *texts]
-        part: list[dict[str, Any]] = []
-        for record in self._records():
-            part.append(record)
-            if len(part) == _ROWS:
-                yield _of_records(part, wanted)
-                part = []
-        if part:
-            yield _of_records(part, wanted)
+        records = self._records()
+        while part := [*itertools.islice(records, _ROWS)]:
+            yield Frame({name: [record.get(name) for record in part] for name in wanted}, len(part))
 
     def _records(self) -> Iterator[dict[str, Any]]:
-        self.warnings.clear()
+        self.oddities.clear()
         with self.path.open(encoding="utf-8-sig") as file:
             for number, line in enumerate(file, 1):
                 if not line.strip():
                     continue
                 try:
-                    yield flat(_parse(line, f"{self.path}, line {number}"))
+                    yield flat_record(_parse(line, f"{self.path}, line {number}"))
                 except TableError:
                     if line.endswith("\n"):
                         raise
                     # A job killed while it wrote leaves half a line at the end.
-                    self.warnings.append(f"the last line ({number}) is cut off and was left out")
+                    self.note_left_out(f"the last line ({number}) is cut off and was left out")
 
 
 def _parse(line: str, where: str) -> dict[str, Any]:
@@ -187,19 +193,15 @@ def _parse(line: str, where: str) -> dict[str, Any]:
     return record
 
 
-def flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flat_record(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Nested objects with dotted keys: {"opt": {"lr": 1}} becomes {"opt.lr": 1}. Lists are left out."""
     found: dict[str, Any] = {}
     for key, value in record.items():
         if isinstance(value, Mapping):
-            found |= flat(value, f"{prefix}{key}.")
+            found |= flat_record(value, f"{prefix}{key}.")
         elif not isinstance(value, list):
             found[f"{prefix}{key}"] = value
     return found
-
-
-def _of_records(records: list[dict[str, Any]], wanted: list[str]) -> Frame:
-    return Frame({name: [record.get(name) for record in records] for name in wanted}, len(records))
 
 
 def _number(name: str, value: Any) -> float | None:

@@ -5,18 +5,18 @@ the header to list a run, the file to fetch it.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from lodestar._errors import RunError
+from lodestar.importers.reader import AbstractReader, Curves, ListedRun
 from lodestar.importers.readers._csv_file import columns, read_columns
 from lodestar.importers.readers._folder import find, fingerprint, key_in, name_in
 from lodestar.importers.readers._settings_file import read_yaml
-from lodestar.importers.tracker import AbstractTracker, Listed, Logged
 
 
-class AbstractCsvTracker(AbstractTracker):
+class AbstractCsvReader(AbstractReader):
     """One CSV file a run."""
 
     file: ClassVar[str]
@@ -36,7 +36,7 @@ class AbstractCsvTracker(AbstractTracker):
         """The folder."""
         return str(self._root)
 
-    def list(self) -> Iterator[Listed]:
+    def list(self) -> Iterator[ListedRun]:
         """Every folder with such a file."""
         for key, path in self._files.items():
             name, beside = name_in(self._root, path.parent), path.parent / self.settings
@@ -45,11 +45,11 @@ class AbstractCsvTracker(AbstractTracker):
                 found = columns(path)
                 self._check(path, found)
                 quantities = tuple(column for column in found if column != self.clock)
-                yield Listed(key, name, version, quantities, read_yaml(beside))
+                yield ListedRun(key, name, version, quantities, read_yaml(beside))
             except RunError as error:
-                yield Listed(key, name, version, trouble=str(error))
+                yield ListedRun(key, name, version, trouble=str(error))
 
-    def fetch(self, run: Listed, quantities: Sequence[str]) -> Mapping[str, Logged]:
+    def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
         """The wanted columns, every row."""
         return read_columns(self._files[run.key], quantities, self.clock)
 

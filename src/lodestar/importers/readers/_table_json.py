@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from lodestar._errors import TableError
-from lodestar.importers.tables.sources import AbstractSource, Frame, flat
+from lodestar.importers.readers._table_file import AbstractTableFile, Frame, flat_record
 
 _HISTORIES = ("history", "log_history", "logs", "records", "metrics")
 
 
-class JsonSource(AbstractSource):
+class JsonTable(AbstractTableFile):
     """One JSON document, read whole."""
 
     def __init__(self, path: Path):
@@ -48,7 +48,7 @@ class JsonSource(AbstractSource):
 
 def _frames(document: Any, path: Path) -> Iterator[Frame]:
     if _is_records(document) and not any(_history(record) for record in document):
-        yield _table([flat(record) for record in document])
+        yield _table([flat_record(record) for record in document])
     elif isinstance(document, list) and document and all(_is_run(item) for item in document):
         for number, item in enumerate(document):
             yield _run(item, _stated_name(item) or f"{path.stem}-{number:03d}")
@@ -84,13 +84,13 @@ def _history(item: Mapping[str, Any]) -> str | None:
 
 def _run(item: Any, name: str | None) -> Frame:
     if isinstance(item, list):
-        return _table([flat(record) for record in item], name)
+        return _table([flat_record(record) for record in item], name)
     key = _history(item)
     if key is None:
         return _lists(item, name, {})
-    facts = {k: v for k, v in flat({k: v for k, v in item.items() if k != key}).items() if v is not None}
+    facts = {k: v for k, v in flat_record({k: v for k, v in item.items() if k != key}).items() if v is not None}
     held = item[key]
-    return _table([flat(r) for r in held], name, facts) if isinstance(held, list) else _lists(held, name, facts)
+    return _table([flat_record(r) for r in held], name, facts) if isinstance(held, list) else _lists(held, name, facts)
 
 
 def _table(records: list[dict[str, Any]], name: str | None = None, facts: Mapping[str, Any] | None = None) -> Frame:

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lodestar._errors import TableError
-from lodestar.importers.tables.sources import BLANKS
-from lodestar.importers.tables.table import TableImport, import_tables, read_tables
+from lodestar.importers.readers._table_file import BLANKS
+from lodestar.importers.tables import import_tables, open_tables, read_tables
 from lodestar.runs import Direction, RunStore, Series, Status
 
 HEAD = "run,step,loss,val_acc,lr\n"
@@ -315,7 +315,7 @@ def test_import_into_a_store_says_what_it_replaced(tmp_path):
 
 def test_the_guess_is_there_before_a_row_is_read(tmp_path):
     (tmp_path / "t.csv").write_text("step,loss,val_acc\n1,oops,.1\n")
-    assert TableImport([tmp_path / "t.csv"]).guess["metric"] == "val_acc"
+    assert open_tables([tmp_path / "t.csv"]).mapped.guess["metric"] == "val_acc"
 
 
 def test_a_task_is_a_name_or_a_column(read):
@@ -335,7 +335,7 @@ def test_progress_counts_files_and_rows(tmp_path):
     for name in "ab":
         (tmp_path / f"{name}.csv").write_text("step,loss,val_acc\n1,2,.1\n2,1,.2\n")
     seen = []
-    list(TableImport([tmp_path]).runs(lambda *counts: seen.append(counts)))
+    list(open_tables([tmp_path], on_rows=lambda *counts: seen.append(counts)).read())
     assert seen == [(0, 2, 2), (1, 2, 4)]
 
 

@@ -1,1 +1,0 @@
-"""Tables: CSV, JSON lines, JSON and Parquet files of runs."""
