@@ -1,4 +1,4 @@
-"""The Ray place's bars: 95 % of ideal speed-up on a local cluster of four nodes; five nodes killed, nothing lost.
+"""The Ray executor's bars: 95 % of ideal speed-up on a local cluster of four nodes; five nodes killed, nothing lost.
 
 Comes in: nothing. Goes out: how long sleeping trials took on four nodes beside what they would at best, with and
 without the time Ray takes to start its processes; and what a sweep left in its store after five random nodes were
@@ -21,7 +21,7 @@ os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
 from lodestar.runs import RunStore
 from lodestar.sweep import Done, Event, Job, Schedule, Started, Trial, run_trials
-from lodestar.sweep.executors.ray_place import RayPlace
+from lodestar.sweep.executors.ray import RayExecutor
 
 NODES, SLOTS, SECONDS, BAR = 4, 2, 2.0, 0.95
 SMALL: dict[str, Any] = {"object_store_memory": 80 * 2**20, "include_dashboard": False}
@@ -50,7 +50,7 @@ def speed_up(trials: int) -> dict[str, float]:
             Job("ray_bench_job:train"),
             _made(trials + warm, SECONDS),
             RunStore(folder / "runs"),
-            RayPlace(cluster.address),
+            RayExecutor(cluster.address),
             on_event=lambda event, standing: events.append((time.monotonic(), event)),
         )
         whole = time.monotonic() - began
@@ -94,9 +94,9 @@ def killed(kills: int, seed: int = 0) -> dict[str, Any]:
                 next_strike = time.monotonic() + chance.uniform(0.5, 4.0)
 
         # Not shipped: nodes of one machine share the folder of shipped code, and a new one empties it for all.
-        place = RayPlace(cluster.address, max_retries=10, ship=False)
+        executor = RayExecutor(cluster.address, max_retries=10, ship=False)
         job, store = Job("ray_bench_job:train"), RunStore(folder / "runs")
-        result = run_trials(job, trials, store, place, on_event=on_event)
+        result = run_trials(job, trials, store, executor, on_event=on_event)
         stored = [run.name for run in RunStore.open(folder / "runs").iter()]
     return {
         "kills": len(struck),

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from lodestar.sweep.executors.local import LocalPlace
+from lodestar.sweep import LocalExecutor
 from lodestar_bench.cost import cost
 from lodestar_bench.entrant import Entrant
 from lodestar_bench.entry import open_bench
@@ -29,7 +29,7 @@ FULL_TUNING, FULL_SEEDS = (5, 5), 20
 
 def run(task: str = "digits-mlp", scale: str = "cpu", jobs: int = 2) -> dict[str, Any]:
     """Measure and extrapolate; minutes on the wall with `jobs` at once."""
-    with tempfile.TemporaryDirectory() as folder, LocalPlace(jobs) as place:
+    with tempfile.TemporaryDirectory() as folder, LocalExecutor(jobs) as place:
         bench = open_bench(task, scale, Path(folder), tune=SMALL_TUNING, seeds=SMALL_SEEDS)
         results = carry_out(bench, place)
         full = {entrant.name: _full_seconds(bench.plan, entrant, results) for entrant in bench.plan.entrants}

@@ -32,6 +32,7 @@ MOVED = {
     "lodestar.sweep.shapes": "lodestar.schedules",
     "lodestar.sweep.local": "lodestar.sweep",
     "lodestar.sweep.place": "lodestar.sweep",
+    "lodestar.sweep.ray_place": "lodestar.sweep.executors.ray",
     "lodestar.trackers": "lodestar.importers",
     "lodestar.writers": "lodestar.exporters",
 }

@@ -7,6 +7,8 @@ import threading
 import time
 from pathlib import Path
 
+from lodestar.sweep import recorder
+
 HERE = str(Path(__file__).resolve())
 
 
@@ -58,12 +60,25 @@ def odd(*, schedule, seed, total_steps, report, settings):
             sys.stdout.close()
         case "wander":
             os.chdir("/")
+        case "late":
+            recorder.PROGRESS_SECONDS = 0.0  # in this process, every report is sent
+            threading.Thread(target=_keep_reporting, args=(report,), daemon=True).start()
+        case "scribble":
+            for link in Path("/proc/self/fd").iterdir():
+                if link.is_symlink() and "socket" in str(link.readlink()):
+                    os.write(int(link.name), b"\0\0\0\5hello")
         case "hang":
             time.sleep(3600)
     lost = what == "diverge"
     for step in range(1, total_steps + 1):
         report(step, loss=float("nan") if lost and step > 5 else 1 / step, metric=step)
     return {"nan": float("nan"), "folder": str(Path.cwd())} if what != "return" else float("nan")
+
+
+def _keep_reporting(report):
+    """From a thread that does not know when to stop."""
+    for step in range(1, 100_000):
+        report(step % 30 + 1, loss=1.0)
 
 
 def fails_once(*, schedule, report, settings):

@@ -15,11 +15,12 @@ from tests.sweep.jobs import named
 from lodestar._errors import SweepError
 from lodestar.runs import Status
 from lodestar.schedules import cosine
-from lodestar.sweep import Done, Failed, Job, LocalPlace, Started, Trial
+from lodestar.sweep import Done, Failed, Job, LocalExecutor, Reported, Started, Trial
 from lodestar.sweep.executors.cores import Cores
 from lodestar.sweep.executors.local_worker import file_name
 
 ODD = ("go", "raise", "exit", "leave", "crash", "never report", "fork", "print", "thread", "close", "wander", "diverge")
+ODD += ("scribble",)
 
 
 def trial(name, seed=0, steps=30, **settings):
@@ -31,7 +32,7 @@ def odd(tmp_path_factory):
     """The end of every odd trial, from one sweep on two workers; and the folder of logs."""
     logs = tmp_path_factory.mktemp("logs")
     trials = [trial(what, what=what) for what in ODD] + [trial("go again", what="go")]
-    events = list(LocalPlace(2, logs=logs, timeout=60).run(Job(named("odd")), trials))
+    events = list(LocalExecutor(2, logs=logs, timeout=60).run(Job(named("odd")), trials))
     return {event.trial.name: event for event in events if isinstance(event, Done | Failed)}, logs
 
 
@@ -47,6 +48,7 @@ def test_every_trial_ends_once(odd):
         ("leave", "it ended its own process with exit code 7"),
         ("crash", "signal 11 (a segmentation fault"),
         ("never report", "without reporting a loss"),
+        ("scribble", "its process sent what is no message"),
     ],
 )
 def test_a_failure_has_a_sentence_and_shows_what_was_printed(odd, what, told):
@@ -81,12 +83,25 @@ def test_each_trial_starts_in_the_folder_of_the_sweep(odd):
 
 
 def test_workers_live_on_between_trials_and_between_runs(tmp_path):
-    with LocalPlace(1, logs=tmp_path) as place:
+    with LocalExecutor(1, logs=tmp_path) as executor:
         job = Job(named("good"))
-        events = [*place.run(job, [trial("a"), trial("b")]), *place.run(job, [trial("c")])]
+        events = [*executor.run(job, [trial("a"), trial("b")]), *executor.run(job, [trial("c")])]
     pids = {event.run.facts.extra["pid"] for event in events if isinstance(event, Done)}
     assert len(pids) == 1
     assert not Path(f"/proc/{pids.pop()}").exists()
+
+
+def test_a_thread_that_reports_on_and_on_disturbs_no_other_trial(tmp_path):
+    trials = [trial(f"{what} {n}", what=what) for n in range(10) for what in ("late", "go")]
+    events = list(LocalExecutor(1, logs=tmp_path).run(Job(named("odd")), trials))
+    ended = [event.trial.name for event in events if isinstance(event, Done)]
+    assert ended == [t.name for t in trials]
+    running = None
+    for event in events:
+        if isinstance(event, Started):
+            running = event.trial.name
+        elif isinstance(event, Reported):
+            assert event.trial.name == running
 
 
 def test_workers_are_pinned_and_have_one_thread(tmp_path, monkeypatch):
@@ -96,7 +111,7 @@ def test_workers_are_pinned_and_have_one_thread(tmp_path, monkeypatch):
         "import os\ndef train(*, schedule, report):\n    report(1, loss=1.0)\n"
         "    return {'cores': str(sorted(os.sched_getaffinity(0))), 'threads': os.environ['OMP_NUM_THREADS']}\n"
     )
-    (done,) = [e for e in LocalPlace(1).run(Job(f"{path}:train"), [trial("a")]) if isinstance(e, Done)]
+    (done,) = [e for e in LocalExecutor(1).run(Job(f"{path}:train"), [trial("a")]) if isinstance(e, Done)]
     assert done.run.facts.extra["threads"] == "1"
     assert len(json.loads(str(done.run.facts.extra["cores"]))) == 1
 
@@ -114,19 +129,19 @@ def test_two_claims_never_share_a_core(tmp_path, monkeypatch):
 
 def test_a_function_that_cannot_be_used_stops_the_sweep_before_a_trial():
     with pytest.raises(SweepError, match="wants 'model'"):
-        list(LocalPlace(1).run(Job(named("wants_more")), [trial("a")]))
+        list(LocalExecutor(1).run(Job(named("wants_more")), [trial("a")]))
 
 
 def test_a_module_that_kills_its_process_on_import_is_told(tmp_path):
     path = tmp_path / "deadly.py"
     path.write_text("import os\nprint('bye', flush=True)\nos._exit(5)\n")
     with pytest.raises(SweepError, match=r"died before the first trial: .*exit code 5.* bye"):
-        list(LocalPlace(1).run(Job(f"{path}:train"), [trial("a")]))
+        list(LocalExecutor(1).run(Job(f"{path}:train"), [trial("a")]))
 
 
 def test_a_trial_that_takes_too_long_is_stopped():
-    place = LocalPlace(1, timeout=5)
-    ends = list(place.run(Job(named("odd")), [trial("a", what="hang"), trial("b", what="go")]))
+    executor = LocalExecutor(1, timeout=5)
+    ends = list(executor.run(Job(named("odd")), [trial("a", what="hang"), trial("b", what="go")]))
     failed = next(e for e in ends if isinstance(e, Failed))
     assert "had not ended after 5 s" in failed.reason
     assert isinstance(ends[-1], Done)
@@ -134,7 +149,7 @@ def test_a_trial_that_takes_too_long_is_stopped():
 
 def test_closing_the_iterator_ends_all_workers():
     others = _children(os.getpid())  # whatever earlier tests left running: a tracker's service, say
-    events = LocalPlace(1).run(Job(named("odd")), [trial("a", what="hang")])
+    events = LocalExecutor(1).run(Job(named("odd")), [trial("a", what="hang")])
     assert isinstance(next(iter(events)), Started)
     children = _children(os.getpid()) - others
     assert children
@@ -144,14 +159,14 @@ def test_closing_the_iterator_ends_all_workers():
 
 def test_a_command_runs_in_a_worker_too():
     line = 'echo \'{"step": 30, "loss": 0.5, "metric": 1}\' >> {report}'
-    (done,) = [e for e in LocalPlace(1).run(Job(command=line), [trial("a")]) if isinstance(e, Done)]
+    (done,) = [e for e in LocalExecutor(1).run(Job(command=line), [trial("a")]) if isinstance(e, Done)]
     assert done.run.final_metric == 1
 
 
 DRIVER = """
 import sys
-from lodestar.sweep import Job, LocalPlace, Trial
-for event in LocalPlace(1).run(Job(command="sleep 3600 & echo $! > {pids}; wait"), [Trial("a", 0, 5)]):
+from lodestar.sweep import Job, LocalExecutor, Trial
+for event in LocalExecutor(1).run(Job(command="sleep 3600 & echo $! > {pids}; wait"), [Trial("a", 0, 5)]):
     print("started", flush=True)
 """
 

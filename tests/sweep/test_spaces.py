@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lodestar._errors import MissingExtra, SweepError
-from lodestar.sweep import Grid, Listed, QuasiRandom, Range, Schedule, Trial, paper_grid
+from lodestar.sweep import Grid, QuasiRandom, Range, Schedule, Trial, TrialList, paper_grid
 from lodestar.sweep.call import make_space
 
 
@@ -75,10 +75,10 @@ def test_another_seed_gives_other_trials_with_other_names():
 
 def test_listed_trials_may_be_repeated_with_further_seeds():
     trial = Trial("mine", 4, 3, Schedule("mine", [1, 2, 3]))
-    again = Listed([trial], seeds=3).trials(None, 0, seed=0)
+    again = TrialList([trial], seeds=3).trials(None, 0, seed=0)
     assert [t.seed for t in again] == [4, 5, 6]
     assert len({t.name for t in again}) == 3
-    assert Listed([trial]).trials(None, 0, seed=0) == [trial]
+    assert TrialList([trial]).trials(None, 0, seed=0) == [trial]
 
 
 @pytest.mark.parametrize(

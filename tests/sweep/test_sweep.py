@@ -3,14 +3,14 @@
 import json
 
 import pytest
+from tests.sweep.here import HereExecutor
 from tests.sweep.jobs import named
-from tests.sweep.places import HerePlace
 
 from lodestar._errors import StoreError, SweepError
 from lodestar.runs import Direction, Run, RunStore, Series, Status
 from lodestar.sweep import Done, Failed, Job, Started, Trial, paper_grid, run_sweep, run_trials
 from lodestar.sweep.executors.local_worker import WORKER_MARK
-from lodestar.sweep.journal import Journal, folder_beside, held
+from lodestar.sweep.journal import SweepJournal, folder_beside, held
 from lodestar.sweep.keeper import Keeper
 
 
@@ -19,13 +19,13 @@ def sweep(tmp_path):
     """Run a sweep of ten trials into one store; returns the result and the trials that were made."""
 
     def call(function="good", most=None, **named_options):
-        place = HerePlace(most)
-        options = {"runs": 10, "total_steps": 20, "seed": 0, "out": tmp_path / "runs", "place": place}
+        executor = HereExecutor(most)
+        options = {"runs": 10, "total_steps": 20, "seed": 0, "out": tmp_path / "runs", "executor": executor}
         try:
             result = run_sweep(named(function), **{**options, **named_options})
         except KeyboardInterrupt:
             result = None
-        return result, place.made
+        return result, executor.made
 
     return call
 
@@ -57,14 +57,14 @@ def test_failed_trials_run_again_only_if_asked(tmp_path):
     cure = tmp_path / "cure"
     trials = [Trial(f"t{n}", n, 1, None, {"cure": str(cure)}) for n in range(3)]
     job, out = Job(named("fails_once")), tmp_path / "runs"
-    assert [f.reason for f in run_trials(job, trials, out, HerePlace()).failed] == [
+    assert [f.reason for f in run_trials(job, trials, out, HereExecutor()).failed] == [
         "it raised RuntimeError: not yet"
     ] * 3
     cure.touch()
-    again = run_trials(job, trials, out, HerePlace())
+    again = run_trials(job, trials, out, HereExecutor())
     assert again.failed_before == 3 and again.finished == 0 and not again.failed
-    assert run_trials(job, trials, out, HerePlace(), retry_failed=True).finished == 3
-    last = run_trials(job, trials, out, HerePlace())
+    assert run_trials(job, trials, out, HereExecutor(), retry_failed=True).finished == 3
+    last = run_trials(job, trials, out, HereExecutor())
     assert last.before == 3 and last.failed_before == 0
 
 
@@ -101,14 +101,14 @@ def test_a_run_of_that_name_that_is_another_one_is_refused(sweep, tmp_path):
 
 def test_events_come_in_order_with_the_standing(sweep):
     seen, begun = [], []
-    sweep(runs=3, on_start=begun.append, on_event=lambda event, standing: seen.append((type(event), standing.left)))
+    sweep(runs=3, on_start=begun.append, on_event=lambda event, progress: seen.append((type(event), progress.left)))
     assert seen == [(Started, 3), (Done, 2), (Started, 2), (Done, 1), (Started, 1), (Done, 0)]
     assert begun[0].total == 3
 
 
 def test_a_grid_and_diverged_trials_are_kept(tmp_path):
     trials = [Trial(t.name, t.seed, 20, t.schedule, {"what": "diverge"}) for t in paper_grid().trials(3, 20, seed=0)]
-    result = run_trials(Job(named("odd")), trials, tmp_path / "runs", HerePlace())
+    result = run_trials(Job(named("odd")), trials, tmp_path / "runs", HereExecutor())
     assert result.diverged == 3
     assert {row.status for row in RunStore(tmp_path / "runs").list()} == {Status.DIVERGED}
 
@@ -135,7 +135,12 @@ def test_a_sweep_inside_a_worker_is_refused(sweep, monkeypatch):
 
 def test_trials_must_have_names_of_their_own(tmp_path):
     with pytest.raises(ValueError, match="two are called 'a'"):
-        run_trials(Job(named("good")), [Trial("a", 1, 5), Trial("a", 2, 5)], tmp_path / "runs", HerePlace())
+        run_trials(Job(named("good")), [Trial("a", 1, 5), Trial("a", 2, 5)], tmp_path / "runs", HereExecutor())
+
+
+def test_an_executor_may_be_named_by_its_old_keyword(tmp_path):
+    with pytest.raises(SweepError, match="no executor 'moon'"):
+        run_sweep(named("good"), out=tmp_path / "runs", seed=0, total_steps=5, place="moon")
 
 
 @pytest.mark.parametrize(
@@ -145,7 +150,7 @@ def test_trials_must_have_names_of_their_own(tmp_path):
         ({"direction": "up"}, ValueError, "direction must be max or min"),
         ({"total_steps": None}, SweepError, "--steps"),
         ({"command": "true"}, SweepError, "one of them"),
-        ({"place": "moon"}, SweepError, "no place 'moon'"),
+        ({"executor": "moon"}, SweepError, "no executor 'moon'"),
         ({"space": "none.toml"}, SweepError, "there is no file none.toml"),
     ],
 )
@@ -167,7 +172,7 @@ def failed(name):
 
 
 def test_a_half_line_in_the_journal_is_cut_off(tmp_path):
-    journal = Journal(tmp_path, {"seed": 1})
+    journal = SweepJournal(tmp_path, {"seed": 1})
     journal.open()
     for name in ("a", "b"):
         journal.add(failed(name))
@@ -185,7 +190,7 @@ def test_a_half_line_in_the_journal_is_cut_off(tmp_path):
 
 
 def test_a_newer_or_foreign_journal_is_refused(tmp_path):
-    journal = Journal(tmp_path, {"seed": 1})
+    journal = SweepJournal(tmp_path, {"seed": 1})
     journal.path.write_text('{"format": "lodestar-sweep", "version": 99, "identity": {}}\n')
     with pytest.raises(SweepError, match="newer Lodestar"):
         journal.open()

@@ -1,15 +1,18 @@
-"""Trials and runs come out of a message exactly as they went in, and frames survive being cut anywhere."""
+"""Trials and runs come out of a message exactly as they went in, and what is no message does no harm."""
 
+import contextlib
 import json
 import socket
+import threading
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lodestar.runs import Direction, Facts, Run, Series, Status
 from lodestar.sweep import Schedule, Trial
-from lodestar.sweep.executors.wire import Channel, plain_run, plain_trial, run_of, trial_of
+from lodestar.sweep.executors.wire import BadMessage, Wire, plain_run, plain_trial, run_of, trial_of
 
 numbers = st.floats(allow_nan=True, allow_infinity=True)
 rates = st.lists(st.floats(0, 1e6), min_size=1, max_size=20)
@@ -36,19 +39,64 @@ def test_a_run_is_the_same_on_the_other_side(loss, metric, lr):
 
 
 @settings(deadline=None)
-@given(st.lists(st.dictionaries(st.text(max_size=5), st.text(max_size=50), max_size=3), max_size=5), st.integers(1, 9))
-def test_frames_may_arrive_in_pieces(messages, size):
+@given(st.lists(st.dictionaries(st.text(max_size=5), st.text(max_size=50), max_size=3), max_size=5))
+def test_messages_come_whole_and_in_order_and_then_the_end(found):
     a, b = socket.socketpair()
-    c, d = socket.socketpair()
-    with a, b, c, d:
+    messages = [{"kind": "x", **message} for message in found]
+    sender, reader = Wire(a), Wire(b)
+    with contextlib.closing(reader):
         for message in messages:
-            Channel(a).send(message)
-        a.close()
-        sent = b"".join(iter(lambda: b.recv(4096), b""))
-        reader, found = Channel(d), []
-        for start in range(0, len(sent), size):
-            c.sendall(sent[start : start + size])
-            found += reader.receive() or []
-        c.close()
-        assert found == messages
+            sender.send(message)
+        sender.close()
+        assert [reader.receive() for _ in messages] == messages
+        assert reader.arrives(1) and reader.receive() is None
+
+
+def test_threads_that_send_at_once_do_not_mix_their_messages():
+    a, b = socket.socketpair()
+    sender, reader = Wire(a), Wire(b)
+    together = threading.Barrier(4)
+
+    def send(number):
+        together.wait()
+        for _ in range(10):
+            sender.send({"kind": "x", "from": number, "text": str(number) * 300_000})  # a socket takes less at once
+
+    threads = [threading.Thread(target=send, args=(number,)) for number in range(4)]
+    with contextlib.closing(sender), contextlib.closing(reader):
+        for thread in threads:
+            thread.start()
+        messages = [reader.receive() for _ in range(40)]
+        for thread in threads:
+            thread.join()
+    assert sorted(message["from"] for message in messages) == sorted([0, 1, 2, 3] * 10)
+    assert all(set(message["text"]) == {str(message["from"])} for message in messages)
+
+
+def test_a_forked_child_sends_nothing():
+    a, b = socket.socketpair()
+    sender, reader = Wire(a), Wire(b)
+    with contextlib.closing(reader):
+        sender._owner += 1  # as a child of a fork sees it
+        sender.send({"kind": "x"})
+        sender.close()
         assert reader.receive() is None
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"\0\0\0\4oops", "JSONDecodeError"),
+        (b"\0\0\0\2[]", "without a kind"),
+        (b"\0\0\0\4\xff\xff\xff\xff", "UnicodeDecodeError"),
+        (b"\xff\xff\xff\xfe", "JSONDecodeError"),  # a negative length
+        (b"\0\0\1\0{", "BlockingIOError"),  # half of it, and no more
+    ],
+)
+def test_what_is_no_message_is_told_and_waits_for_nothing(data, told):
+    a, b = socket.socketpair()
+    reader = Wire(b, stall=1)
+    with a, contextlib.closing(reader):
+        a.sendall(data)
+        with pytest.raises(BadMessage, match=told):
+            reader.receive()

@@ -1,6 +1,6 @@
 """What `lodestar sweep` shows while it runs: a live table on a terminal, a line now and then in a log file.
 
-Comes in: the sweep's standing. Goes out: text on stderr. Only draws; what is shown is counted in `sweep/standing.py`.
+Comes in: the sweep's progress. Goes out: text on stderr. Only draws; what is shown is counted in `sweep/progress.py`.
 """
 
 import time
@@ -11,7 +11,7 @@ from lodestar.cli import _screen
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from lodestar.sweep import Event, Standing, Trial
+    from lodestar.sweep import Event, SweepProgress, Trial
 
 MOST_ROWS = 12
 LINE_SECONDS = 15.0
@@ -19,13 +19,13 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 class SweepTable:
-    """Draws a sweep's standing. Use as a context manager; `start` and `event` fit the sweep's callbacks."""
+    """Draws a sweep's progress. Use as a context manager; `start` and `event` fit the sweep's callbacks."""
 
     def __init__(self, *, quiet: bool):
         from rich.live import Live
 
         console = _screen.err()
-        self._standing: Standing | None = None
+        self._progress: SweepProgress | None = None
         self._plain = not quiet and not console.is_terminal
         self._quiet = quiet
         self._told = 0.0
@@ -41,18 +41,18 @@ class SweepTable:
         if self._live.is_started:
             self._live.stop()
 
-    def start(self, standing: "Standing") -> None:
+    def start(self, progress: "SweepProgress") -> None:
         """The sweep begins."""
-        self._standing = standing
+        self._progress = progress
         self._told = time.monotonic()
         if self._quiet:
             return
-        if standing.before:
-            self._line(f"Going on: {standing.before} of {standing.total} trials ended before, {standing.left} to go.")
-        if self._console.is_terminal and standing.left:
+        if progress.before:
+            self._line(f"Going on: {progress.before} of {progress.total} trials ended before, {progress.left} to go.")
+        if self._console.is_terminal and progress.left:
             self._live.start()
 
-    def event(self, event: "Event", standing: "Standing") -> None:
+    def event(self, event: "Event", progress: "SweepProgress") -> None:
         """Something happened: failures are told at once, on a line of their own."""
         from lodestar.sweep import Failed
 
@@ -62,7 +62,7 @@ class SweepTable:
             self._line(f"Failed: {event.trial.name}: {event.reason}", "red")
         if self._plain and time.monotonic() - self._told >= LINE_SECONDS:
             self._told = time.monotonic()
-            self._line(summary_line(standing))
+            self._line(summary_line(progress))
 
     def _line(self, text: str, style: str = "dim") -> None:
         self._console.print(_screen.safe(text, style, limit=600), soft_wrap=True)
@@ -70,9 +70,9 @@ class SweepTable:
     def _draw(self) -> "RenderableType":
         from rich.console import Group
 
-        if self._standing is None:
+        if self._progress is None:
             return _screen.safe("starting", "dim")
-        rows = list(self._standing.running.values())
+        rows = list(self._progress.running.values())
         found = _screen.table("running", "where", ">step", ">loss", ">metric", ">time")
         for row in rows[:MOST_ROWS]:
             found.add_row(
@@ -86,21 +86,21 @@ class SweepTable:
         if len(rows) > MOST_ROWS:
             found.add_row(f"and {len(rows) - MOST_ROWS} more", "", "", "", "", "")
         if not rows:
-            waiting = "workers are starting" if self._standing.left else "the last runs are being stored"
+            waiting = "workers are starting" if self._progress.left else "the last runs are being stored"
             found.add_row(_screen.safe(waiting, "dim"), "", "", "", "", "")
-        return Group(found, _screen.safe(summary_line(self._standing), "bold"))
+        return Group(found, _screen.safe(summary_line(self._progress), "bold"))
 
 
-def summary_line(standing: "Standing") -> str:
+def summary_line(progress: "SweepProgress") -> str:
     """The sweep in one line."""
-    parts = [f"{standing.before + standing.ended} of {standing.total} ended"]
-    parts += [f"{len(standing.running)} running"]
-    counted = (("diverged", standing.diverged), ("cut short", standing.cut_short), ("failed", len(standing.failed)))
+    parts = [f"{progress.before + progress.ended} of {progress.total} ended"]
+    parts += [f"{len(progress.running)} running"]
+    counted = (("diverged", progress.diverged), ("cut short", progress.cut_short), ("failed", len(progress.failed)))
     parts += [f"{count} {what}" for what, count in counted if count]
-    if standing.best is not None:
-        parts.append(f"best {standing.best[1]:.4g} ({_screen.safe(standing.best[0], limit=32).plain})")
-    left = standing.seconds_left()
-    if left is not None and standing.left:
+    if progress.best is not None:
+        parts.append(f"best {progress.best[1]:.4g} ({_screen.safe(progress.best[0], limit=32).plain})")
+    left = progress.seconds_left()
+    if left is not None and progress.left:
         parts.append(f"about {duration(left)} left")
     return ", ".join(parts)
 

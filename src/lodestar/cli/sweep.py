@@ -100,7 +100,7 @@ def sweep_command(
       lodestar sweep my_module:train --steps 2000 --out s3://bucket/runs --on ray://head:10001 --gpus 1
     """
     from lodestar.cli._sweep_table import SweepTable
-    from lodestar.sweep.call import identity, make_job, make_place, make_space, make_trials
+    from lodestar.sweep.call import identity, make_executor, make_job, make_space, make_trials
     from lodestar.sweep.journal import folder_beside
     from lodestar.sweep.sweep import run_trials
 
@@ -125,7 +125,7 @@ def sweep_command(
                 job,
                 trials,
                 out,
-                make_place(
+                make_executor(
                     on,
                     jobs=jobs,
                     threads=threads,

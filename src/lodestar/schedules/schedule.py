@@ -112,7 +112,7 @@ class Schedule:
         return hash((self.name, self.first_step, self.last_step, len(self.knots)))
 
     def __repr__(self) -> str:
-        return f"Schedule({self.name!r}, steps {self.first_step} to {self.last_step}, {len(self.knots)} knots)"
+        return f"Schedule({self.name!r}, {len(self)} updates, peak {np.max(self.lr):g})"
 
     def __str__(self) -> str:
         return self.words or self.name

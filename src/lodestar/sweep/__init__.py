@@ -2,16 +2,22 @@
 
 from lodestar.schedules import PAPER_SHAPES, SHAPES, Schedule
 from lodestar.sweep.call import run_sweep
-from lodestar.sweep.executors.local import LocalPlace
-from lodestar.sweep.executors.place import AbstractPlace, Done, Event, Failed, Job, Reported, Started
-from lodestar.sweep.spaces import AbstractSpace, Grid, Listed, QuasiRandom, Range, paper_grid
-from lodestar.sweep.standing import Standing
+from lodestar.sweep.events import Done, Event, Failed, Reported, Started
+from lodestar.sweep.executors.executor import AbstractExecutor
+from lodestar.sweep.executors.local import LocalExecutor
+from lodestar.sweep.job import Job
+from lodestar.sweep.progress import SweepProgress
+from lodestar.sweep.spaces import AbstractSpace, Grid, QuasiRandom, Range, TrialList, paper_grid
 from lodestar.sweep.sweep import SweepResult, run_trials
-from lodestar.sweep.trial import Report, TrainingFunction, Trial
+from lodestar.sweep.trial import ReportFunction, TrainingFunction, Trial
+
+AbstractPlace, LocalPlace = AbstractExecutor, LocalExecutor  # these and the three below: names of release one
+Listed, Report, Standing = TrialList, ReportFunction, SweepProgress
 
 __all__ = [
     "PAPER_SHAPES",
     "SHAPES",
+    "AbstractExecutor",
     "AbstractPlace",
     "AbstractSpace",
     "Done",
@@ -20,17 +26,21 @@ __all__ = [
     "Grid",
     "Job",
     "Listed",
+    "LocalExecutor",
     "LocalPlace",
     "QuasiRandom",
     "Range",
     "Report",
+    "ReportFunction",
     "Reported",
     "Schedule",
     "Standing",
     "Started",
+    "SweepProgress",
     "SweepResult",
     "TrainingFunction",
     "Trial",
+    "TrialList",
     "paper_grid",
     "run_sweep",
     "run_trials",

@@ -12,16 +12,17 @@ from typing import Any
 from lodestar._errors import SweepError
 from lodestar.runs import Direction, RunStore
 from lodestar.sweep import function as functions
-from lodestar.sweep.executors.local import LocalPlace
-from lodestar.sweep.executors.place import AbstractPlace, Job
+from lodestar.sweep.executors.executor import AbstractExecutor
+from lodestar.sweep.executors.local import LocalExecutor
+from lodestar.sweep.job import Job
 from lodestar.sweep.journal import folder_beside
 from lodestar.sweep.space_file import read_space
 from lodestar.sweep.spaces import (
     DEFAULT_PEAK,
     AbstractSpace,
-    Listed,
     QuasiRandom,
     Range,
+    TrialList,
     for_averaged_weights,
     in_words,
     paper_grid,
@@ -43,7 +44,8 @@ def run_sweep(
     total_steps: int | None = None,
     peak: tuple[float, float] | None = None,
     seeds: int | None = None,
-    place: str | AbstractPlace | None = None,
+    executor: str | AbstractExecutor | None = None,
+    place: str | AbstractExecutor | None = None,
     jobs: int | None = None,
     threads: int = 1,
     metric_name: str = "metric",
@@ -60,8 +62,8 @@ def run_sweep(
 
     `space` is "sobol" (quasi-random), "averaged" (the same for jobs with averaged weights), "paper" (the grid), a TOML
     or CSV file, schedules in words ("cosine:1e-3, linear:3e-3:warmup=0.05"), or trials of your own; `runs` how many of
-    it (default 100, or all a file holds); `peak` the lowest and highest peak rate. `place` is None (this machine),
-    "ray", a "ray://" address, or a place. Called again after a kill, only what is missing is made.
+    it (default 100, or all a file holds); `peak` the lowest and highest peak rate. `executor` is None (this machine),
+    "ray", a "ray://" address, or an executor. Called again after a kill, only what is missing is made.
     """
     job = make_job(
         function, command, metric_name=metric_name, direction=direction, task=task, cut_diverged=cut_diverged
@@ -73,7 +75,7 @@ def run_sweep(
         job,
         trials,
         out,
-        make_place(place, jobs=jobs, threads=threads, logs=folder),
+        make_executor(executor or place, jobs=jobs, threads=threads, logs=folder),
         identity=identity(job, found, trials, seed=seed),
         retry_failed=retry_failed,
         add=add,
@@ -105,7 +107,7 @@ def make_space(
     if isinstance(space, AbstractSpace):
         return space
     if not isinstance(space, str | Path):
-        return Listed(list(space), seeds or 1)
+        return TrialList(list(space), seeds or 1)
     if str(space) in ("sobol", "averaged"):
         low, high = peak or DEFAULT_PEAK
         found = QuasiRandom(peak=Range(low, high, log=True))
@@ -127,15 +129,15 @@ def make_trials(job: Job, space: AbstractSpace, runs: int | None, total_steps: i
         raise ValueError(f"runs must be at least 1, got {runs}")
     if total_steps is not None and total_steps < 1:
         raise ValueError(f"total_steps must be at least 1, got {total_steps}")
-    if total_steps is None and not isinstance(space, Listed):
+    if total_steps is None and not isinstance(space, TrialList):
         if job.function is None:
             raise SweepError("how many updates has a run of this command? Fix: --steps N (total_steps=N)")
         total_steps = functions.planned_steps(job.function)
     return space.trials(runs, total_steps or 0, seed=seed)
 
 
-def make_place(
-    on: str | AbstractPlace | None,
+def make_executor(
+    on: str | AbstractExecutor | None,
     *,
     jobs: int | None = None,
     threads: int = 1,
@@ -143,24 +145,24 @@ def make_place(
     cpus: float | None = None,
     gpus: float | None = None,
     ship: bool | None = None,
-) -> AbstractPlace:
+) -> AbstractExecutor:
     """Where trials run: None or "local"; "ray" (a cluster that is up, else one on this machine); a "ray://" address."""
-    if isinstance(on, AbstractPlace):
+    if isinstance(on, AbstractExecutor):
         return on
     if on in (None, "local"):
         if gpus:
             raise SweepError("--gpus is for --on ray. Fix: here, set CUDA_VISIBLE_DEVICES, and --jobs to what fits")
-        return LocalPlace(jobs, threads, logs=logs)
+        return LocalExecutor(jobs, threads, logs=logs)
     if on != "ray" and not on.startswith("ray://"):
-        raise SweepError(f"there is no place {on!r} to run on. Fix: local, ray, or ray://HOST:10001")
-    from lodestar.sweep.executors.ray_place import RayPlace
+        raise SweepError(f"there is no executor {on!r}. Fix: local, ray, or ray://HOST:10001")
+    from lodestar.sweep.executors.ray import RayExecutor
 
     address = None if on == "ray" else on
-    return RayPlace(address, cpus_per_trial=threads if cpus is None else cpus, gpus_per_trial=gpus or 0, ship=ship)
+    return RayExecutor(address, cpus_per_trial=threads if cpus is None else cpus, gpus_per_trial=gpus or 0, ship=ship)
 
 
 def identity(job: Job, space: AbstractSpace, trials: Sequence[Trial], *, seed: int) -> dict[str, Any]:
     """What tells this sweep from another: not how many runs, so that more can be asked for later."""
-    steps = None if isinstance(space, Listed) or not trials else trials[0].total_steps
+    steps = None if isinstance(space, TrialList) or not trials else trials[0].total_steps
     job_said = {k: v for k, v in dataclasses.asdict(job).items() if v is not None and k != "cut_diverged"}
     return {**job_said, "space": dict(space.identity()), "seed": seed, "total_steps": steps}

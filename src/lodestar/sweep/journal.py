@@ -18,7 +18,7 @@ from typing import IO, Any
 from lodestar import _disk
 from lodestar._errors import StoreError, SweepError
 from lodestar._extras import update_line
-from lodestar.sweep.executors.place import Done, Failed
+from lodestar.sweep.events import Done, Failed
 
 FORMAT, VERSION = "lodestar-sweep", 1
 
@@ -59,7 +59,7 @@ class Past:
     seconds: tuple[float, ...]
 
 
-class Journal:
+class SweepJournal:
     """One sweep's journal, open for appending. The folder's lock must be held."""
 
     def __init__(self, folder: Path, identity: Mapping[str, Any]):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lodestar.runs import Direction, Facts, Run, Scalar, Series, Status
 from lodestar.sweep.endings import TrialCut
-from lodestar.sweep.executors.place import Job
+from lodestar.sweep.job import Job
 from lodestar.sweep.lost import Lost
 from lodestar.sweep.trial import Trial
 
@@ -25,7 +25,7 @@ PROGRESS_SECONDS = 0.5
 
 
 class Recorder:
-    """One trial's reports. Call it as `Report` says."""
+    """One trial's reports. Call it as `ReportFunction` says."""
 
     def __init__(self, trial: Trial, *, cut_diverged: bool = True, on_progress: Progress | None = None):
         self.trial = trial
@@ -156,7 +156,8 @@ def _merged(
     name: str, steps: "array[int]", values: "array[float]", notes: list[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """One curve in step order; of several values at one step, the last reported stays."""
-    at, found = np.array(steps, dtype=np.int64), np.array(values, dtype=np.float64)
+    whole = min(len(steps), len(values))  # a thread of the trial may be reporting still
+    at, found = np.array(steps[:whole], dtype=np.int64), np.array(values[:whole], dtype=np.float64)
     gaps = np.diff(at)
     if np.all(gaps > 0):
         return at, found

@@ -17,7 +17,7 @@ import numpy as np
 from lodestar._errors import SweepError
 from lodestar.schedules import FAMILIES, Schedule, find, parse, trapezoid
 from lodestar.schedules.family import PARAMETERS
-from lodestar.sweep.spaces import PAPER_RATES, AbstractSpace, Grid, Listed, QuasiRandom, Range, name_of
+from lodestar.sweep.spaces import PAPER_RATES, AbstractSpace, Grid, QuasiRandom, Range, TrialList, name_of
 from lodestar.sweep.trial import Trial
 
 KEYS = {
@@ -87,7 +87,7 @@ class _Toml:
         seeds = self._seeds or self._whole("seeds", found.get("seeds", Grid.seeds), least=1)
         return self._built("", Grid, tuple(shapes), tuple(float(rate) for rate in rates), seeds)
 
-    def _list(self, found: Mapping[str, Any]) -> Listed:
+    def _list(self, found: Mapping[str, Any]) -> TrialList:
         entries = found.get("trial")
         if not isinstance(entries, list) or not entries:
             raise self._error("trial", "must be given at least once, as [[trial]]")
@@ -97,7 +97,7 @@ class _Toml:
             if trial.name in seen:
                 raise self._error(f"trial {number}", f"is called {trial.name!r}, as is trial {seen[trial.name]}")
             seen[trial.name] = number
-        return Listed(trials, self._seeds or self._whole("seeds", found.get("seeds", 1), least=1))
+        return TrialList(trials, self._seeds or self._whole("seeds", found.get("seeds", 1), least=1))
 
     def _trial(self, number: int, entry: Mapping[str, Any]) -> Trial:
         where = f"trial {number}"
@@ -158,7 +158,7 @@ class _Toml:
         return SweepError(f"{self._path}: {key} {what}. Fix: see docs/sweep.md, 'A space of your own'")
 
 
-def _from_csv(path: Path, total_steps: int | None, *, seed: int, seeds: int) -> Listed:
+def _from_csv(path: Path, total_steps: int | None, *, seed: int, seeds: int) -> TrialList:
     """Rows of name, step, lr; or a column `step` and a column of rates for each schedule. Straight lines between."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.DictReader(file)
@@ -172,7 +172,7 @@ def _from_csv(path: Path, total_steps: int | None, *, seed: int, seeds: int) -> 
         for column, name in cells:
             if row.get(column):
                 points.setdefault(name, {})[_cell(path, line, row, "step")] = _cell(path, line, row, column)
-    return Listed([_between(path, name, found, total_steps, seed) for name, found in points.items()], seeds)
+    return TrialList([_between(path, name, found, total_steps, seed) for name, found in points.items()], seeds)
 
 
 def _between(path: Path, name: str, points: dict[float, float], total_steps: int | None, seed: int) -> Trial:

@@ -154,7 +154,7 @@ def for_averaged_weights(space: QuasiRandom) -> QuasiRandom:
 
 
 @dataclasses.dataclass(frozen=True)
-class Listed(AbstractSpace):
+class TrialList(AbstractSpace):
     """Trials as they are listed; each may be repeated with further seeds."""
 
     listed: Sequence[Trial]
@@ -176,11 +176,11 @@ class Listed(AbstractSpace):
         return {"kind": "list"}
 
 
-def in_words(words: str, total_steps: int, *, seed: int, seeds: int = 1) -> Listed:
+def in_words(words: str, total_steps: int, *, seed: int, seeds: int = 1) -> TrialList:
     """A list of schedules in words, with commas between: "cosine:1e-3, linear:3e-3:warmup=0.05"."""
     drawn = [parse(part.strip(), total_steps) for part in words.split(",")]
     named = [(name_of(number, schedule, seed), schedule) for number, schedule in enumerate(drawn, start=1)]
-    return Listed([Trial(name, seed, total_steps, schedule) for name, schedule in named], seeds)
+    return TrialList([Trial(name, seed, total_steps, schedule) for name, schedule in named], seeds)
 
 
 def name_of(number: int, schedule: Schedule, seed: int) -> str:

@@ -1,7 +1,7 @@
-"""The sweep itself: trials to a place, runs into the store, so that a kill at any moment loses nothing but what ran.
+"""The sweep itself: trials to an executor, runs into the store; a kill at any moment loses nothing but what ran.
 
-Comes in: a job, trials, a store, a place. Goes out: runs in the store, and a `SweepResult`. A trial is done when its
-run is in the store, and failed when the journal says so; the same call again makes only what is neither. Knows no
+Comes in: a job, trials, a store, an executor. Goes out: runs in the store, and a `SweepResult`. A trial is done when
+its run is in the store, and failed when the journal says so; the same call again makes only what is neither. Knows no
 terminal: `on_start` and `on_event` show what happens.
 """
 
@@ -15,16 +15,18 @@ from typing import Any
 from lodestar._errors import SweepError
 from lodestar.runs import Run, RunStore, segment
 from lodestar.runs.summary import RunSummary
-from lodestar.sweep.executors.local import LocalPlace
+from lodestar.sweep.events import Done, Event, Failed
+from lodestar.sweep.executors.executor import AbstractExecutor
+from lodestar.sweep.executors.local import LocalExecutor
 from lodestar.sweep.executors.local_worker import WORKER_MARK
-from lodestar.sweep.executors.place import AbstractPlace, Done, Event, Failed, Job
-from lodestar.sweep.journal import Journal, Past, folder_beside, held
+from lodestar.sweep.job import Job
+from lodestar.sweep.journal import Past, SweepJournal, folder_beside, held
 from lodestar.sweep.keeper import Keeper
-from lodestar.sweep.standing import Standing
+from lodestar.sweep.progress import SweepProgress
 from lodestar.sweep.trial import Trial
 
-OnEvent = Callable[[Event, Standing], None]
-OnStart = Callable[[Standing], None]
+OnEvent = Callable[[Event, SweepProgress], None]
+OnStart = Callable[[SweepProgress], None]
 MERGE_FROM = 20  # runs stored one by one, after which the store's many small files are made few
 
 
@@ -54,8 +56,9 @@ def run_trials(
     job: Job,
     trials: Sequence[Trial],
     store: RunStore | str | Path,
-    place: AbstractPlace | None = None,
+    executor: AbstractExecutor | None = None,
     *,
+    place: AbstractExecutor | None = None,
     identity: Mapping[str, Any] | None = None,
     retry_failed: bool = False,
     add: bool = True,
@@ -77,7 +80,7 @@ def run_trials(
     kept = store if isinstance(store, RunStore) else RunStore(store)
     folder = folder_beside(kept.address)
     with held(folder), contextlib.ExitStack() as stack:
-        journal = Journal(folder, identity or dataclasses.asdict(job))
+        journal = SweepJournal(folder, identity or dataclasses.asdict(job))
         if not add:
             journal.check_alone()
         listed = _listed(kept, trials)
@@ -85,41 +88,41 @@ def run_trials(
         stack.callback(journal.close)
         skipped = {} if retry_failed else {n: why for n, why in past.failed.items() if n not in listed}
         left = [trial for trial in trials if trial.name not in listed and trial.name not in skipped]
-        place = place or LocalPlace(logs=folder)
-        standing = _standing(trials, left, listed, past, place)
+        executor = executor or place or LocalExecutor(logs=folder)
+        progress = _progress_of(trials, left, listed, past, executor)
         if on_start is not None:
-            on_start(standing)
+            on_start(progress)
         if left:
             RunStore.create(kept.address)  # what cannot be written to is told before any trial runs
             segment.encode((), {})  # Arrow takes a moment to load, and the first run that comes must not wait for it
-            _carry(job, left, place, Keeper(kept, _writer(log_to)), journal, standing, on_event)
-        if standing.ended >= MERGE_FROM:
+            _carry(job, left, executor, Keeper(kept, _writer(log_to)), journal, progress, on_event)
+        if progress.ended >= MERGE_FROM:
             kept.compact()
     failed_before = sum(trial.name in skipped for trial in trials)
-    return _result(kept, len(trials), standing, failed_before)
+    return _result(kept, len(trials), progress, failed_before)
 
 
 def _carry(
     job: Job,
     left: Sequence[Trial],
-    place: AbstractPlace,
+    executor: AbstractExecutor,
     keeper: Keeper,
-    journal: Journal,
-    standing: Standing,
+    journal: SweepJournal,
+    progress: SweepProgress,
     on_event: OnEvent | None,
 ) -> None:
     """Until all have ended; whatever happens, runs handed over are stored before this returns."""
     try:
-        with contextlib.closing(place.run(job, left)) as events:  # pyright: ignore[reportArgumentType]
+        with contextlib.closing(executor.run(job, left)) as events:  # pyright: ignore[reportArgumentType]
             for event in events:
                 if isinstance(event, Done):
                     keeper.keep(event.run)
                 if isinstance(event, Done | Failed):
                     journal.add(event)
                 keeper.check()
-                standing.take(event)
+                progress.take(event)
                 if on_event is not None:
-                    on_event(event, standing)
+                    on_event(event, progress)
     finally:
         keeper.close()
 
@@ -137,29 +140,33 @@ def _listed(store: RunStore, trials: Sequence[Trial]) -> dict[str, RunSummary]:
     return found
 
 
-def _standing(
-    trials: Sequence[Trial], left: Sequence[Trial], listed: Mapping[str, RunSummary], past: Past, place: AbstractPlace
-) -> Standing:
-    slots = place.slots if left else 1  # asking may connect to a cluster
-    standing = Standing(len(trials), before=len(trials) - len(left), slots=slots, seconds=past.seconds)
+def _progress_of(
+    trials: Sequence[Trial],
+    left: Sequence[Trial],
+    listed: Mapping[str, RunSummary],
+    past: Past,
+    executor: AbstractExecutor,
+) -> SweepProgress:
+    slots = executor.slots if left else 1  # asking may connect to a cluster
+    progress = SweepProgress(len(trials), before=len(trials) - len(left), slots=slots, seconds=past.seconds)
     for row in listed.values():
         if row.status == "finished":
-            standing.see(row.name, row.final_metric, row.direction)
-    return standing
+            progress.see(row.name, row.final_metric, row.direction)
+    return progress
 
 
-def _result(store: RunStore, trials: int, standing: Standing, failed_before: int) -> SweepResult:
+def _result(store: RunStore, trials: int, progress: SweepProgress, failed_before: int) -> SweepResult:
     return SweepResult(
         store=store.address,
         trials=trials,
-        before=standing.before - failed_before,
+        before=progress.before - failed_before,
         failed_before=failed_before,
-        finished=standing.finished,
-        diverged=standing.diverged,
-        cut_short=standing.cut_short,
-        failed=tuple(standing.failed),
-        best=standing.best,
-        seconds=standing.seconds,
+        finished=progress.finished,
+        diverged=progress.diverged,
+        cut_short=progress.cut_short,
+        failed=tuple(progress.failed),
+        best=progress.best,
+        seconds=progress.seconds,
     )
 
 

@@ -43,7 +43,7 @@ class Trial:
         return told.hexdigest()[:12]
 
 
-class Report(Protocol):
+class ReportFunction(Protocol):
     """What a training function calls as it goes. Loss and metric may come at different steps.
 
     The learning rate is taken from the schedule unless `lr` says otherwise. When the sweep has decided that the trial
@@ -62,5 +62,5 @@ class TrainingFunction(Protocol):
     """
 
     def __call__(
-        self, *, schedule: Schedule, seed: int, total_steps: int, report: Report, settings: Mapping[str, Scalar]
+        self, *, schedule: Schedule, seed: int, total_steps: int, report: ReportFunction, settings: Mapping[str, Scalar]
     ) -> Mapping[str, Scalar] | None: ...

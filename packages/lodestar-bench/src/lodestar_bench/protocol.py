@@ -16,8 +16,7 @@ from pathlib import Path
 from lodestar import _disk
 from lodestar._errors import BenchError
 from lodestar.runs import Run, Scalar
-from lodestar.sweep import Schedule, Trial
-from lodestar.sweep.executors.place import AbstractPlace, Done, Event, Failed, Job
+from lodestar.sweep import AbstractExecutor, Done, Event, Failed, Job, Schedule, Trial
 from lodestar_bench import work
 from lodestar_bench.entrant import Piece
 from lodestar_bench.home import Facts, Home
@@ -46,7 +45,7 @@ class Bench:
 
 
 def carry_out(
-    bench: Bench, place: AbstractPlace, *, on_event: OnEvent | None = None, on_round: OnRound | None = None
+    bench: Bench, place: AbstractExecutor, *, on_event: OnEvent | None = None, on_round: OnRound | None = None
 ) -> Results:
     """Make every run that is missing. `on_round` is called before each batch with the results so far."""
     tell, begin = on_event or (lambda event: None), on_round or (lambda results: None)
@@ -82,7 +81,7 @@ def _first(due: list[Piece], slots: int) -> list[Piece]:
     return [piece for piece in due if piece.stage != LEARN][: 2 * slots] or due
 
 
-def _round(bench: Bench, place: AbstractPlace, due: list[Piece], tell: OnEvent) -> None:
+def _round(bench: Bench, place: AbstractExecutor, due: list[Piece], tell: OnEvent) -> None:
     problem, facts = bench.problem, bench.facts
     job = Job(
         function=work.FUNCTION,

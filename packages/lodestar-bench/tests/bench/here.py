@@ -3,13 +3,12 @@
 import time
 from collections.abc import Iterable, Iterator
 
-from lodestar.sweep import Trial
+from lodestar.sweep import AbstractExecutor, Done, Event, Failed, Job, Started, Trial
 from lodestar.sweep.endings import TrialFailed
-from lodestar.sweep.executors.place import AbstractPlace, Done, Event, Failed, Job, Started
 from lodestar.sweep.executors.work import carry_out
 
 
-class Here(AbstractPlace):
+class Here(AbstractExecutor):
     """One trial after another; `until` trials, then as if it were killed."""
 
     def __init__(self, until: int | None = None):

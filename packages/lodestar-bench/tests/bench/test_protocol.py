@@ -11,7 +11,7 @@ from tests.bench.here import Here
 
 from lodestar._errors import BenchError, SweepError
 from lodestar.runs import Status
-from lodestar.sweep.executors.place import Failed
+from lodestar.sweep import Failed
 from lodestar_bench.entry import open_bench
 from lodestar_bench.home import Home
 from lodestar_bench.protocol import carry_out

@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from lodestar._errors import SweepError
+from lodestar.sweep.events import Done, Event, Failed, Reported, Started
 from lodestar.sweep.executors import _ray_task, wire
 from lodestar.sweep.executors._ray_cluster import HEAD, RayCluster
-from lodestar.sweep.executors.place import Done, Event, Failed, Job, Reported, Started
+from lodestar.sweep.job import Job
 from lodestar.sweep.trial import Trial
 
 LOOK_SECONDS = 1.0

@@ -1,7 +1,7 @@
 """What runs on the nodes of a Ray cluster: one trial to a task, and a mailbox for what is heard on the way.
 
 Comes in: a job and a trial as plain data. Goes out: a plain mapping that tells how the trial ended. The trial itself
-is made by a worker process of the local place, a child of Ray's: so a crash of the user's code is told apart from the
+is made by a worker process of the local executor, a child of Ray's: so a crash of the user's code is told from the
 death of a node, what was compiled stays so from one trial to the next, and when Ray ends the task, all it started ends.
 Imports no Ray: Ray imports this.
 """
@@ -13,11 +13,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from lodestar._errors import LodestarError
+from lodestar.sweep.events import Done, Event, Failed, Reported, Started
 from lodestar.sweep.executors import wire
-from lodestar.sweep.executors.local import LocalPlace
-from lodestar.sweep.executors.place import Done, Event, Failed, Job, Reported, Started
+from lodestar.sweep.executors.local import LocalExecutor
+from lodestar.sweep.job import Job
 
-_kept: dict[tuple[int, str], LocalPlace] = {}  # this process's own worker; Ray gives a process one task at a time
+_kept: dict[tuple[int, str], LocalExecutor] = {}  # this process's own worker; Ray gives a process one task at a time
 
 
 def make_trial(job: Mapping[str, Any], trial: Mapping[str, Any], threads: int, mailbox: Any, flight: str) -> dict:
@@ -25,7 +26,7 @@ def make_trial(job: Mapping[str, Any], trial: Mapping[str, Any], threads: int, m
     where = _where()
     try:
         told: dict[str, Any] = {}
-        for event in _place(threads).run(Job(**job), [wire.trial_of(trial)]):
+        for event in _executor(threads).run(Job(**job), [wire.trial_of(trial)]):
             told = _plain(event, where)
             if told["kind"] in ("started", "report"):
                 mailbox.tell.remote(flight, told)  # nobody waits for it, and a lost one is no loss
@@ -57,14 +58,14 @@ class Mailbox:
         return taken
 
 
-def _place(threads: int) -> LocalPlace:
+def _executor(threads: int) -> LocalExecutor:
     """The one worker process beneath this one; a new one if Ray gave us other GPUs than last time."""
     key = (threads, os.environ.get("CUDA_VISIBLE_DEVICES", ""))
     if key not in _kept:
-        for place in _kept.values():
-            place.__exit__()
+        for executor in _kept.values():
+            executor.__exit__()
         _kept.clear()
-        _kept[key] = LocalPlace(1, threads, pin=False).__enter__()
+        _kept[key] = LocalExecutor(1, threads, pin=False).__enter__()
     return _kept[key]
 
 

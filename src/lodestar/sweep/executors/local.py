@@ -1,4 +1,4 @@
-"""The local place: worker processes on this machine, pinned to cores, one thread each, alive between trials.
+"""The local executor: worker processes on this machine, pinned to cores, one thread each, alive between trials.
 
 Comes in: a job and trials. Goes out: events. A worker that crashes costs its own trial, and a new one takes over; so
 does one that grows too large. Started as fresh interpreters, never forked: safe for JAX and PyTorch.
@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from lodestar._errors import SweepError
+from lodestar.sweep.events import Done, Event, Failed, Reported, Started
 from lodestar.sweep.executors import wire
 from lodestar.sweep.executors.cores import Cores, cores_here
+from lodestar.sweep.executors.executor import AbstractExecutor
 from lodestar.sweep.executors.local_worker import LocalWorker
-from lodestar.sweep.executors.place import AbstractPlace, Done, Event, Failed, Job, Reported, Started
+from lodestar.sweep.job import Job
 from lodestar.sweep.trial import Trial
 
 LOOK_SECONDS = 0.1
@@ -26,7 +28,7 @@ GRACE_SECONDS = 3.0
 log = logging.getLogger(__name__)
 
 
-class LocalPlace(AbstractPlace):
+class LocalExecutor(AbstractExecutor):
     """`jobs` processes of `threads` threads each. As a context manager it keeps its workers from one run to the next.
 
     `logs` is the folder for what trials print (a temporary one if None); `timeout` fails a trial after so many seconds.
@@ -59,7 +61,7 @@ class LocalPlace(AbstractPlace):
         """How many trials run at once."""
         return self._slots
 
-    def __enter__(self) -> "LocalPlace":
+    def __enter__(self) -> "LocalExecutor":
         self._keep = True
         return self
 
@@ -70,7 +72,7 @@ class LocalPlace(AbstractPlace):
         self._claimed.free()
 
     def run(self, job: Job, trials: Iterable[Trial]) -> Iterator[Event]:
-        """Run all trials; see `AbstractPlace`."""
+        """Run all trials; see `AbstractExecutor`."""
         self.logs.mkdir(parents=True, exist_ok=True)
         if not self._cores:
             self._cores = self._claimed.claim(self._slots, self._threads) if self._pin else [()] * self._slots
@@ -120,15 +122,15 @@ class LocalPlace(AbstractPlace):
 class _Crew:
     """The workers of one call of `run`, and who does what."""
 
-    def __init__(self, place: LocalPlace, job: Job, trials: Iterator[Trial], kept: list[LocalWorker]):
-        self._place, self._job, self._trials = place, job, trials
+    def __init__(self, executor: LocalExecutor, job: Job, trials: Iterator[Trial], kept: list[LocalWorker]):
+        self._executor, self._job, self._trials = executor, job, trials
         self._sets_rate: bool | None = None
         self._kept = kept
         self.workers: list[LocalWorker] = []
 
     def work(self) -> Iterator[Event]:
         """Until every trial has ended."""
-        for number in range(self._place.slots):
+        for number in range(self._executor.slots):
             trial = self._next()
             if trial is None:
                 break
@@ -148,7 +150,7 @@ class _Crew:
         with selectors.DefaultSelector() as selector:
             for worker in self.workers:
                 if worker.process.poll() is None:
-                    selector.register(worker.channel, selectors.EVENT_READ)
+                    selector.register(worker.wire, selectors.EVENT_READ)
             selector.select(LOOK_SECONDS)
 
     def _next(self) -> Trial | None:
@@ -169,7 +171,7 @@ class _Crew:
                 return
             number = worker.number
             worker.kill()
-        worker = self._place.hire(self._job, number, sets_rate=bool(self._sets_rate))
+        worker = self._executor.hire(self._job, number, sets_rate=bool(self._sets_rate))
         worker.trial = trial
         self.workers.append(worker)
 
@@ -192,6 +194,8 @@ class _Crew:
                 detail = message["detail"] or worker.printed()
                 yield from self._go_on(worker, message["retire"])
                 yield Failed(trial, message["reason"], detail, message["seconds"])
+            case "bad":
+                yield from self._bury(worker, message["reason"])
 
     def _go_on(self, worker: LocalWorker, retire: str | None) -> Iterator[Event]:
         """The next trial first, before anyone takes time over the last one's result."""
@@ -223,7 +227,7 @@ class _Crew:
         yield Failed(trial, reason or worker.how_it_died(), printed, seconds)
 
     def _check_time(self, worker: LocalWorker) -> Iterator[Event]:
-        limit = self._place.timeout
+        limit = self._executor.timeout
         if limit is None or worker not in self.workers or worker.trial is None or not worker.ready:
             return
         if time.monotonic() - worker.began > limit:

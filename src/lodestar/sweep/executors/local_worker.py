@@ -9,7 +9,6 @@ import dataclasses
 import json
 import os
 import re
-import selectors
 import signal
 import socket
 import subprocess
@@ -22,8 +21,8 @@ from typing import Any
 
 from lodestar.sweep.executors import wire
 from lodestar.sweep.executors.output import end_of
-from lodestar.sweep.executors.place import Job
 from lodestar.sweep.executors.session import end_session
+from lodestar.sweep.job import Job
 from lodestar.sweep.trial import Trial
 
 WORKER_MARK = "LODESTAR_SWEEP_WORKER"
@@ -67,9 +66,10 @@ class LocalWorker:
                 env={**os.environ, **_variables(threads), WORKER_MARK: "1"},
                 start_new_session=True,
             )
-        self.channel = wire.Channel(ours)
+        self.wire = wire.Wire(ours, stall=wire.STALL_SECONDS)
         self._send(
             {
+                "kind": "job",
                 "job": dataclasses.asdict(job),
                 "sets_rate": sets_rate,
                 "cores": list(cores),
@@ -91,15 +91,13 @@ class LocalWorker:
 
     def messages(self) -> list[dict[str, Any]]:
         """What has arrived; waits for nothing."""
-        found: list[dict[str, Any]] = []
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.channel, selectors.EVENT_READ)
-            while selector.select(0):
-                arrived = self.channel.receive()
-                if arrived is None:
-                    break
-                found += arrived
-        return found
+        messages: list[dict[str, Any]] = []
+        try:
+            while self.wire.arrives() and (message := self.wire.receive()) is not None:
+                messages.append(message)
+        except wire.BadMessage as error:
+            messages.append({"kind": "bad", "reason": f"its process sent what is no message ({error}), and was ended"})
+        return messages
 
     def printed(self) -> str:
         """The end of what it printed in its present trial."""
@@ -120,13 +118,13 @@ class LocalWorker:
         """End it and all it started, now."""
         end_session(self.process.pid)
         self.process.wait()
-        self.channel.close()
+        self.wire.close()
         with contextlib.suppress(OSError):
             (self.logs / f"worker-{self.number}.log").unlink()
 
     def _send(self, message: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):  # it died: that is noticed where its process is watched
-            self.channel.send(message)
+            self.wire.send(message)
 
 
 def file_name(name: str) -> str:

@@ -1,14 +1,17 @@
-"""How the sweep and its worker processes talk: frames of JSON over a socket; arrays as base64, exact. No pickle.
+"""How the sweep and its worker processes talk: JSON messages over a socket; arrays as base64, exact. No pickle.
 
-Comes in: plain messages, trials, runs. Goes out: the same on the other side. A frame is eight bytes of length, then
-UTF-8 JSON. Knows nothing of what the messages mean.
+Comes in: plain messages, trials, runs. Goes out: the same on the other side. The framing is the standard library's
+(`multiprocessing.connection`, bytes only: its `send` and `recv` would pickle). Knows nothing of what the messages mean.
 """
 
 import base64
 import json
 import os
 import socket
+import struct
+import threading
 from collections.abc import Mapping
+from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
@@ -19,45 +22,53 @@ from lodestar.schedules import Schedule
 from lodestar.sweep.trial import Trial
 
 CURVES = ("loss", "metric", "lr")
-_READ = 1 << 18
+STALL_SECONDS = 10
 
 
-class Channel:
-    """One end of a socket. Only the process that made it may send: a forked child that tries is ignored."""
+class BadMessage(Exception):
+    """What arrived is no message: the process at the other end is not to be listened to any more."""
 
-    def __init__(self, end: socket.socket):
-        self._end = end
+
+class Wire:
+    """One end of a socket, for any thread to send on.
+
+    Only the process that made it may send: a forked child that tries is ignored. A message that stops half way for
+    `stall` seconds is a bad one, so that a process that hangs while it sends does not hold up the sweep.
+    """
+
+    def __init__(self, end: socket.socket, *, stall: int | None = None):
+        if stall is not None:
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", stall, 0))
+        self._end = Connection(end.detach())
         self._owner = os.getpid()
-        self._arrived = bytearray()
-
-    def fileno(self) -> int:
-        """For `select`."""
-        return self._end.fileno()
+        self._sending = threading.Lock()
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Send a message whole; an `OSError` if the other side is gone."""
         if os.getpid() == self._owner:
             data = json.dumps(message).encode()
-            self._end.sendall(len(data).to_bytes(8, "little") + data)
+            with self._sending:
+                self._end.send_bytes(data)
 
-    def receive(self) -> list[dict[str, Any]] | None:
-        """Wait for bytes; the messages that are whole by now (perhaps none), or None at the end."""
+    def fileno(self) -> int:
+        """For `select`."""
+        return self._end.fileno()
+
+    def arrives(self, seconds: float = 0.0) -> bool:
+        """Whether a message, or the end, is there to be received; waits up to `seconds` for it."""
+        return self._end.poll(seconds)
+
+    def receive(self) -> dict[str, Any] | None:
+        """The next message, None at the end; `BadMessage` for what is none."""
         try:
-            new = self._end.recv(_READ)
-        except ConnectionError:
+            message = json.loads(self._end.recv_bytes())
+        except (EOFError, ConnectionError):
             return None
-        if not new:
-            return None
-        self._arrived += new
-        return list(self._whole())
-
-    def _whole(self):
-        while len(self._arrived) >= 8:
-            size = int.from_bytes(self._arrived[:8], "little")
-            if len(self._arrived) < 8 + size:
-                return
-            yield json.loads(self._arrived[8 : 8 + size])
-            del self._arrived[: 8 + size]
+        except (OSError, ValueError) as error:
+            raise BadMessage(f"{type(error).__name__}: {error}") from error
+        if not isinstance(message, dict) or "kind" not in message:
+            raise BadMessage(f"a message without a kind: {str(message)[:60]}")
+        return message
 
     def close(self) -> None:
         """Hang up."""

@@ -1,4 +1,4 @@
-"""One trial, from the call of the user's function or command to the run it made. The same code in every place.
+"""One trial, from the call of the user's function or command to the run it made. The same code in every executor.
 
 Comes in: a `Job` and a `Trial`, in the process where the trial is to run. Goes out: a `Run`, or `TrialFailed` with a
 sentence. Whatever the function does short of killing its process is answered here. Knows nothing of where it runs.
@@ -14,7 +14,7 @@ from lodestar.runs import Run, Scalar
 from lodestar.sweep import function as functions
 from lodestar.sweep.endings import TrialCut, TrialFailed
 from lodestar.sweep.executors import shell
-from lodestar.sweep.executors.place import Job
+from lodestar.sweep.job import Job
 from lodestar.sweep.recorder import Progress, Recorder
 from lodestar.sweep.trial import Trial
 

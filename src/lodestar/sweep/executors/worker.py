@@ -9,7 +9,6 @@ import contextlib
 import faulthandler
 import os
 import queue
-import select
 import socket
 import threading
 import time
@@ -21,8 +20,9 @@ from lodestar._errors import LodestarError
 from lodestar.sweep.endings import TrialFailed
 from lodestar.sweep.executors import wire, work
 from lodestar.sweep.executors.output import CappedLog
-from lodestar.sweep.executors.place import Job
 from lodestar.sweep.executors.session import end_session
+from lodestar.sweep.job import Job
+from lodestar.sweep.recorder import Progress
 from lodestar.sweep.trial import Trial
 
 TRIM_SECONDS = 0.5
@@ -33,15 +33,17 @@ MOST_THREADS = 16  # left behind by trials
 def main(descriptor: int) -> None:
     """Work until told to end; `descriptor` is this end of the socket."""
     try:
-        _Worker(wire.Channel(socket.socket(fileno=descriptor))).work()
+        _Worker(wire.Wire(socket.socket(fileno=descriptor))).work()
     except BaseException:  # noqa: BLE001  nothing may keep a broken worker alive
         traceback.print_exc()
         os._exit(1)  # threads that a trial left behind would hold the process
 
 
 class _Worker:
-    def __init__(self, channel: wire.Channel):
-        self._channel = channel
+    def __init__(self, end: wire.Wire):
+        self._wire = end
+        self._trial: Trial | None = None
+        self._reporting = threading.Lock()
         self._log = CappedLog()
         self._inbox: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._memory: float | None = None
@@ -61,10 +63,10 @@ class _Worker:
         try:
             work.check(job, sets_rate=hello["sets_rate"])
         except LodestarError as error:
-            self._channel.send({"kind": "unusable", "reason": str(error)})
+            self._wire.send({"kind": "unusable", "reason": str(error)})
             return
         self._threads = threading.active_count()
-        self._channel.send({"kind": "ready"})
+        self._wire.send({"kind": "ready"})
         while (message := self._inbox.get())["kind"] != "end":
             self._one(job, wire.trial_of(message["trial"]), Path(message["log"]))
 
@@ -73,17 +75,28 @@ class _Worker:
         self._log.lead_to(log)
         began = time.perf_counter()
         try:
-            told = {"kind": "done", "run": wire.plain_run(work.carry_out(job, trial, on_progress=self._report))}
+            run = work.carry_out(job, trial, on_progress=self._progress(trial))
+            told = {"kind": "done", "run": wire.plain_run(run)}
         except TrialFailed as failure:
             told = {"kind": "failed", "reason": failure.reason, "detail": failure.detail}
             self._log.write(failure.detail)
         except LodestarError as error:
             told = {"kind": "failed", "reason": str(error), "detail": ""}
+        with self._reporting:
+            self._trial = None
         self._log.finish()
-        self._channel.send({**told, "seconds": time.perf_counter() - began, "retire": self._retire()})
+        self._wire.send({**told, "seconds": time.perf_counter() - began, "retire": self._retire()})
 
-    def _report(self, step: int, loss: float | None, metric: float | None) -> None:
-        self._channel.send({"kind": "report", "step": step, "loss": loss, "metric": metric})
+    def _progress(self, trial: Trial) -> Progress:
+        """Sends a trial's reports on, until it has ended: a thread it left behind may go on reporting."""
+        self._trial = trial
+
+        def send(step: int, loss: float | None, metric: float | None) -> None:
+            with self._reporting:  # so that no report follows the trial's end
+                if self._trial is trial:
+                    self._wire.send({"kind": "report", "step": step, "loss": loss, "metric": metric})
+
+        return send
 
     def _retire(self) -> str | None:
         """Why a new process should take over, if it should."""
@@ -98,16 +111,15 @@ class _Worker:
     def _listen(self) -> None:
         """Take messages in, keep the log small, and end everything when the sweep's process is gone."""
         while True:
-            readable, _, _ = select.select([self._channel], [], [], TRIM_SECONDS)
+            arrives = self._wire.arrives(TRIM_SECONDS)
             self._log.trim()
-            if not readable:
+            if not arrives:
                 continue
-            arrived = self._channel.receive()
-            if arrived is None:
+            message = self._wire.receive()
+            if message is None:
                 end_session(os.getpid())
                 os._exit(1)
-            for message in arrived:
-                self._inbox.put(message)
+            self._inbox.put(message)
 
 
 def _memory() -> float:

@@ -224,13 +224,13 @@ def _tuning(words: str) -> tuple[int, int]:
 
 
 def _carry_out(benches: "list[Bench]", jobs: int | None, retry: bool, quiet: bool) -> "list[Story]":
-    from lodestar.sweep.executors.local import LocalPlace
+    from lodestar.sweep import LocalExecutor
     from lodestar_bench.cli.screen import Screen
     from lodestar_bench.report.story import story
 
     command = shlex.join(["lodestar", *sys.argv[1:]])
     stories = []
-    with LocalPlace(jobs, logs=benches[0].home.path.parent / "logs") as place:
+    with LocalExecutor(jobs, logs=benches[0].home.path.parent / "logs") as place:
         for bench in benches:
             with bench.home.at_work(command, place.slots) as diary, Screen(bench, place.slots, quiet=quiet) as screen:
                 from lodestar_bench.protocol import carry_out

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lodestar.cli import _screen
 
 if TYPE_CHECKING:
-    from lodestar.sweep.executors.place import Event
+    from lodestar.sweep import Event
     from lodestar_bench.diary import Diary
     from lodestar_bench.protocol import Bench
     from lodestar_bench.results import Results
@@ -72,7 +72,7 @@ class Screen:
 
     def then(self, diary: "Diary") -> "Callable[[Event], None]":
         """Takes an event in, and leaves a sign in the diary."""
-        from lodestar.sweep.executors.place import Done, Failed
+        from lodestar.sweep import Done, Failed
 
         def take(event: "Event") -> None:
             diary.sign(trials=isinstance(event, Done | Failed))
@@ -82,7 +82,7 @@ class Screen:
 
     def _take(self, event: "Event") -> None:
         from lodestar.runs import Status
-        from lodestar.sweep.executors.place import Done, Failed, Started
+        from lodestar.sweep import Done, Failed, Started
 
         if isinstance(event, Started):
             self._running[event.trial.name] = time.monotonic()

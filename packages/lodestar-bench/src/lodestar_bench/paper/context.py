@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from lodestar._errors import BenchError
 from lodestar.forecaster import Forecaster, load
 from lodestar.runs import RunSet
-from lodestar.sweep.executors.local import LocalPlace
-from lodestar.sweep.executors.place import AbstractPlace
+from lodestar.sweep import AbstractExecutor, LocalExecutor
 from lodestar_bench.entrant import Entrant
 from lodestar_bench.home import Facts, Home
 from lodestar_bench.plan import Plan, records_of
@@ -124,9 +123,9 @@ class Context:
         """The forecaster of a method of ours."""
         return load(self.knowledge(method or self.ours()))
 
-    def place(self, jobs: int | None = None) -> AbstractContextManager[AbstractPlace]:
+    def place(self, jobs: int | None = None) -> AbstractContextManager[AbstractExecutor]:
         """Worker processes for further runs, as many at once as was asked for (or `jobs`); a context manager."""
-        return LocalPlace(jobs or self.jobs, logs=self.scratch / "logs")
+        return LocalExecutor(jobs or self.jobs, logs=self.scratch / "logs")
 
     def missing(self, what: str) -> BenchError:
         """The error for what a home lacks, with the command that makes it."""

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lodestar._errors import BenchError
 from lodestar.runs import Scalar
 from lodestar.schedules import SHAPES
-from lodestar.sweep import Trial
-from lodestar.sweep.executors.place import Done, Failed, Job
+from lodestar.sweep import Done, Failed, Job, Trial
 from lodestar_bench.curvature import stability
 from lodestar_bench.entrant import Piece
 from lodestar_bench.paper import draw_sharpness

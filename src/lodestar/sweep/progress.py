@@ -8,7 +8,7 @@ import math
 import time
 
 from lodestar.runs import Direction, Run, Status
-from lodestar.sweep.executors.place import Done, Event, Failed, Reported, Started
+from lodestar.sweep.events import Done, Event, Failed, Reported, Started
 
 
 @dataclasses.dataclass
@@ -24,7 +24,7 @@ class Running:
     metric: float | None = None
 
 
-class Standing:
+class SweepProgress:
     """The state of a sweep of `total` trials, `before` of which earlier calls had ended."""
 
     def __init__(self, total: int, *, before: int = 0, slots: int = 1, seconds: tuple[float, ...] = ()):

@@ -1,4 +1,4 @@
-"""The Ray place on a real cluster of several nodes on this machine: nothing lost, nothing twice, whatever dies."""
+"""The Ray executor on a real cluster of several nodes on this machine: nothing lost, nothing twice, whatever dies."""
 
 import collections
 import os
@@ -14,7 +14,7 @@ os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 from lodestar._errors import SweepError
 from lodestar.runs import RunStore
 from lodestar.sweep import Done, Failed, Job, Reported, Schedule, Started, Trial, run_trials
-from lodestar.sweep.executors.ray_place import RayPlace
+from lodestar.sweep.executors.ray import RayExecutor
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # Ray leaves the pipes of its own processes open
@@ -87,7 +87,7 @@ def test_a_node_killed_in_mid_sweep_loses_nothing_and_doubles_nothing(cluster, h
     ended: collections.Counter[str] = collections.Counter()
     nodes, kill_at = collections.defaultdict(set), 4
 
-    def on_event(event, standing) -> None:
+    def on_event(event, progress) -> None:
         if isinstance(event, Started):
             nodes[event.where].add(event.trial.name)
         if isinstance(event, Done):
@@ -96,7 +96,7 @@ def test_a_node_killed_in_mid_sweep_loses_nothing_and_doubles_nothing(cluster, h
                 cluster.remove_node(doomed, allow_graceful=False)
 
     trials = [trial(here, number, asked=number) for number in range(20)]
-    result = run_trials(JOB, trials, RunStore(here / "runs"), RayPlace(cluster.address), on_event=on_event)
+    result = run_trials(JOB, trials, RunStore(here / "runs"), RayExecutor(cluster.address), on_event=on_event)
     assert (result.finished, result.failed) == (20, ())
     assert set(ended.values()) == {1} and len(ended) == 20
     stored = RunStore.open(here / "runs").read()
@@ -111,7 +111,7 @@ def test_what_a_trial_does_is_told_and_the_others_go_on(cluster, here):
     trials = [
         Trial(t.name, t.seed, t.total_steps, t.schedule, {k: v for k, v in t.settings.items() if v}) for t in trials
     ]
-    events = list(RayPlace(cluster.address, max_retries=1).run(JOB, trials))
+    events = list(RayExecutor(cluster.address, max_retries=1).run(JOB, trials))
     failed = {event.trial.name: event for event in events if isinstance(event, Failed)}
     assert {event.trial.name for event in events if isinstance(event, Done)} == {"t3", "t4", "t5"}
     assert "RuntimeError: no such data" in failed["t0"].reason and "ray_job.py" in failed["t0"].detail
@@ -124,7 +124,7 @@ def test_what_a_trial_does_is_told_and_the_others_go_on(cluster, here):
 
 
 def test_closing_the_iterator_ends_all_that_runs(cluster, here):
-    events = RayPlace(cluster.address).run(JOB, [trial(here, number, sleep=3600) for number in range(4)])
+    events = RayExecutor(cluster.address).run(JOB, [trial(here, number, sleep=3600) for number in range(4)])
     assert isinstance(next(events), Started)
     until(lambda: any((here / "marks").iterdir()), 300)
     pids = [int(path.name.split("-")[1]) for path in (here / "marks").iterdir()]
@@ -134,23 +134,23 @@ def test_closing_the_iterator_ends_all_that_runs(cluster, here):
 
 def test_a_function_that_is_not_there_ends_the_sweep_with_a_sentence(cluster, here):
     with pytest.raises(SweepError, match=r"on node .*ray_job has no 'tran'.*perhaps train"):
-        list(RayPlace(cluster.address).run(Job("ray_job:tran"), [trial(here, 0)]))
+        list(RayExecutor(cluster.address).run(Job("ray_job:tran"), [trial(here, 0)]))
 
 
 def test_the_slots_are_those_of_the_nodes_that_are_up(cluster, here):
-    place = RayPlace(cluster.address, cpus_per_trial=2)
+    executor = RayExecutor(cluster.address, cpus_per_trial=2)
     try:
-        assert place.slots == len(cluster.worker_nodes)
-        assert RayPlace(cluster.address, gpus_per_trial=1).slots == 0  # connected already: the same cluster
+        assert executor.slots == len(cluster.worker_nodes)
+        assert RayExecutor(cluster.address, gpus_per_trial=1).slots == 0  # connected already: the same cluster
     finally:
-        place.close()
+        executor.close()
 
 
 def test_no_cluster_is_said_with_the_cure(here):
     with pytest.raises(SweepError, match=r"no Ray cluster at 127.0.0.1:1 .*ray status"):
-        _ = RayPlace("127.0.0.1:1").slots
+        _ = RayExecutor("127.0.0.1:1").slots
     with pytest.raises(SweepError, match=r"no Ray cluster at ray://127.0.0.1:1 .*10001.*token"):
-        _ = RayPlace("ray://127.0.0.1:1").slots
+        _ = RayExecutor("ray://127.0.0.1:1").slots
 
 
 @pytest.mark.parametrize(
@@ -158,4 +158,4 @@ def test_no_cluster_is_said_with_the_cure(here):
 )
 def test_bad_arguments_are_refused(wrong):
     with pytest.raises(ValueError, match="Fix"):
-        RayPlace(**wrong)
+        RayExecutor(**wrong)

@@ -1,4 +1,4 @@
-"""The Ray place: trials on a cluster, or on this machine through Ray.
+"""The Ray executor: trials on a cluster, or on this machine through Ray.
 
 Comes in: a job and trials. Goes out: events. Each trial is a Ray task, placed by its need of CPUs and GPUs; one whose
 node or process died is sent again; nodes that join later are used. Runs come back as plain data, each exactly once, and
@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from lodestar._errors import SweepError
+from lodestar.sweep.events import Event
 from lodestar.sweep.executors._ray_cluster import RayCluster
 from lodestar.sweep.executors._ray_flights import Flights, Need
-from lodestar.sweep.executors.place import AbstractPlace, Event, Job
+from lodestar.sweep.executors.executor import AbstractExecutor
+from lodestar.sweep.job import Job
 from lodestar.sweep.trial import Trial
 
 
-class RayPlace(AbstractPlace):
+class RayExecutor(AbstractExecutor):
     """Trials on Ray. `address`: "auto" or "ray://host:10001"; None finds a cluster on this machine or starts one.
 
     `ship` sends the current folder, with your training code in it, to the nodes (None: unless all is on this machine);
@@ -52,7 +54,7 @@ class RayPlace(AbstractPlace):
         return self._connected().slots(self._need.cpus, self._need.gpus)
 
     def run(self, job: Job, trials: Iterable[Trial]) -> Iterator[Event]:
-        """Run all trials; see `AbstractPlace`."""
+        """Run all trials; see `AbstractExecutor`."""
         cluster = self._connected()
         try:
             if cluster.local and not self.slots:
@@ -66,7 +68,7 @@ class RayPlace(AbstractPlace):
             self.close()
 
     def close(self) -> None:
-        """Leave the cluster, if this place connected to it. `run` does so at its end."""
+        """Leave the cluster, if this executor connected to it. `run` does so at its end."""
         if self._cluster is not None:
             self._cluster.close()
             self._cluster = None
@@ -75,6 +77,9 @@ class RayPlace(AbstractPlace):
         if self._cluster is None:
             self._cluster = RayCluster.connect(self._address, ship=self._ship, runtime_env=self._runtime_env)
         return self._cluster
+
+
+RayPlace = RayExecutor  # its name in release one
 
 
 def _as_found_there(job: Job) -> Job:

@@ -1,14 +1,14 @@
-"""A place without processes: trials run here and now, one after another. Quick, and as real as any other."""
+"""An executor without processes: trials run here and now, one after another. Quick, and as real as any other."""
 
 import time
 from collections.abc import Iterable, Iterator
 
-from lodestar.sweep import AbstractPlace, Done, Event, Failed, Job, Started, Trial
+from lodestar.sweep import AbstractExecutor, Done, Event, Failed, Job, Started, Trial
 from lodestar.sweep.endings import TrialFailed
 from lodestar.sweep.executors.work import carry_out
 
 
-class HerePlace(AbstractPlace):
+class HereExecutor(AbstractExecutor):
     """Runs trials in this process; after `most` of them it is interrupted."""
 
     def __init__(self, most: int | None = None):
