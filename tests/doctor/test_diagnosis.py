@@ -8,7 +8,7 @@ from tests.curves import diverged_run, toy_run, toy_runs
 
 from lodestar.doctor import Severity, diagnose
 from lodestar.fitting.dataset import prepare
-from lodestar.runs import Direction, Facts, RunSet, RunStore, Series, Status
+from lodestar.runs import Direction, Facts, Note, NoteKind, RunSet, RunStore, Series, Status
 
 SHAPES = ("constant", "cosine", "onecycle", "step", "linear with warm-up")
 
@@ -55,8 +55,8 @@ BROKEN = {
     "diverged": {"loss": Series(range(1, 51), [*[1.0] * 49, math.inf]), "status": Status.DIVERGED},
     "cut short": {"total_steps": 1000, "status": Status.CUT_SHORT},
     "too short": {"points": 3},
-    "repeated steps": {"notes": ("loss: steps 2-3 logged more than once (the run was resumed); the last was kept",)},
-    "import note": {"notes": ("metric: 7 NaN were taken as 'not logged there'",)},
+    "repeated steps": {"notes": (Note("loss: steps 2-3 logged more than once", NoteKind.REPEATED_STEPS),)},
+    "import note": {"notes": (Note("metric: 7 NaN were taken as 'not logged there'", NoteKind.FILLER),)},
     "sampled": {"loss": steps(*np.random.default_rng(0).integers(1, 30, 100))},
     "hole": {"loss": steps(*[1] * 50, 100, *[1] * 50)},
 }

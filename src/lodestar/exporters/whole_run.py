@@ -7,8 +7,7 @@ Comes in: a `Run` and a writer. Goes out: the run in the tracker, under names th
 from collections.abc import Mapping
 
 from lodestar.exporters.writer import AbstractWriter
-from lodestar.importers.words import OUR_DIRECTION, OUR_METRIC
-from lodestar.runs import Direction, Run, Scalar
+from lodestar.runs.run import OUR_DIRECTION, OUR_METRIC, Direction, Run, Scalar
 
 
 def write_run(run: Run, writer: AbstractWriter) -> None:

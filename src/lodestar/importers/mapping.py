@@ -16,6 +16,7 @@ from lodestar.importers import words
 from lodestar.importers.choices import Choices
 from lodestar.importers.reader import AbstractReader, ListedRun
 from lodestar.importers.roles import CURVES, FACTS, NONE, RoleGuess, guess_roles, is_curve, judge_direction
+from lodestar.runs.run import OUR_DIRECTION, OUR_METRIC
 
 FROM_CONFIG = ("total", "schedule", "peak_lr", "seed")
 _MOST = 0.5
@@ -75,7 +76,7 @@ def map_runs(runs: Sequence[ListedRun], choices: Choices, reader: AbstractReader
 
 def _written_by_us(runs: Sequence[ListedRun]) -> dict[str, str]:
     """The metric and its direction, where our own writers made every run, and of one metric."""
-    told = {(run.config.get(words.OUR_METRIC), run.config.get(words.OUR_DIRECTION)) for run in runs}
+    told = {(run.config.get(OUR_METRIC), run.config.get(OUR_DIRECTION)) for run in runs}
     metric, direction = told.pop() if len(told) == 1 else (None, None)
     return {} if metric is None or direction is None else {"metric": str(metric), "direction": str(direction)}
 

@@ -51,8 +51,6 @@ EXACT: Mapping[str, Sequence[str]] = {
     "status": ["status", "state", "outcome", "diverged"],
 }
 FACT_ONLY = {"peak_lr": ["lr", "learning_rate"]}
-OUR_METRIC, OUR_DIRECTION = "lodestar_metric", "lodestar_direction"
-"""Settings that our own writers leave with a run, so that an import need not guess."""
 _CAMEL = re.compile(r"([a-z0-9])([A-Z])")
 
 

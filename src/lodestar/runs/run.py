@@ -17,6 +17,8 @@ from lodestar._errors import RunError
 from lodestar.runs.note import Note
 
 Scalar = str | int | float | bool
+OUR_METRIC, OUR_DIRECTION = "lodestar_metric", "lodestar_direction"
+"""Settings that our exporters leave with a run, so that an import need not guess."""
 
 
 class Direction(enum.StrEnum):

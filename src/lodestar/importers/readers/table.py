@@ -37,6 +37,8 @@ FORMATS: Mapping[str, type[AbstractTableFile]] = {
     ".pq": ParquetTable,
 }
 LAYOUTS = ("auto", "long", "wide")
+Columns = list[tuple[str, str]]
+"""Quantities, each with its column."""
 _FILES_AT_ONCE = 50
 _ROW_NUMBERS = Note("steps are row numbers: the table has no step column", NoteKind.STEPS)
 
@@ -162,7 +164,7 @@ class TableReader(AbstractHeadedReader):
 
     def _values_in(
         self, number: int, guess: RoleGuess, quantities: Sequence[str]
-    ) -> Iterator[tuple[str | None, Sequence[tuple[str, str]], Frame, Rows]]:
+    ) -> Iterator[tuple[str | None, Columns, Frame, Rows]]:
         """The runs in a file: name, columns by quantity, and the rows with their values."""
         file, file_run = self._files[number]
         wide = self._columns_by_run(file.path, quantities)
@@ -181,9 +183,9 @@ class TableReader(AbstractHeadedReader):
                 if self.on_rows:
                     self.on_rows(number, len(self._files), self._rows)
 
-    def _columns_by_run(self, path: Path, quantities: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
+    def _columns_by_run(self, path: Path, quantities: Sequence[str]) -> dict[str, Columns]:
         """In a wide file: each run's quantities with their columns."""
-        runs: dict[str, list[tuple[str, str]]] = {}
+        runs: dict[str, Columns] = {}
         for column in self._wide.get(path, ()):
             if column.quantity in quantities:
                 runs.setdefault(column.run, []).append((column.quantity, column.column))
