@@ -1,4 +1,4 @@
-"""Averaged weights as an Optax transformation, alone and steered."""
+"""Schedule-free learning as an Optax transformation: alone, steered, and beside optax.contrib."""
 
 import itertools
 from typing import Any
@@ -11,7 +11,7 @@ import pytest
 
 from lodestar.adapters.optax import LodestarSchedule
 from lodestar.schedule_free import POWER, share
-from lodestar.schedule_free.optax import averaged, averaged_params
+from lodestar.schedule_free.optax import eval_params, schedule_free
 from lodestar.testing import random_forecaster
 
 
@@ -27,7 +27,7 @@ def test_late_weights_count_more_and_the_first_is_whole():
 
 
 def test_noise_is_averaged_away_at_a_constant_rate():
-    form, plain = averaged(optax.sgd(0.2)), optax.sgd(0.2)
+    form, plain = schedule_free(optax.sgd(0.2)), optax.sgd(0.2)
     keys = jax.random.split(jax.random.key(0), 2000)
 
     def walked(optimizer, read):
@@ -41,12 +41,12 @@ def test_noise_is_averaged_away_at_a_constant_rate():
         (params, state), _ = jax.lax.scan(step, (start, optimizer.init(start)), keys)
         return float(jnp.linalg.norm(read(params, state)))
 
-    assert walked(form, lambda params, state: averaged_params(state)) < walked(plain, lambda params, state: params) / 4
+    assert walked(form, lambda params, state: eval_params(state)) < walked(plain, lambda params, state: params) / 4
 
 
 def test_it_is_steered_without_a_second_trace():
     schedule = LodestarSchedule(random_forecaster(seed=2, points=30), total_steps=40, preset="default")
-    optimizer = averaged(optax.inject_hyperparams(optax.adamw)(learning_rate=schedule, b1=0.0))
+    optimizer = schedule_free(optax.inject_hyperparams(optax.adamw)(learning_rate=schedule, b1=0.0))
     params: Any = jnp.ones(3)
     state, traces = optimizer.init(params), []
 
@@ -65,21 +65,21 @@ def test_it_is_steered_without_a_second_trace():
 
 
 def test_weights_keep_their_precision():
-    form = averaged(optax.sgd(0.1))
+    form = schedule_free(optax.sgd(0.1))
     params: Any = {"w": jnp.ones(3), "half": jnp.ones(2, jnp.bfloat16)}
     state = form.init(params)
     for _ in range(3):
         moves, state = form.update(params, state, params)
         params = optax.apply_updates(params, moves)
-    for weights in (params, averaged_params(state)):
+    for weights in (params, eval_params(state)):
         assert {name: one.dtype for name, one in weights.items()} == {"w": jnp.float32, "half": jnp.bfloat16}
 
 
 def test_misuse_is_told():
-    with pytest.raises(ValueError, match="exactly one AveragedState, found 0"):
-        averaged_params(optax.sgd(0.1).init(jnp.ones(2)))
-    form = averaged(optax.sgd(0.1))
+    with pytest.raises(ValueError, match="exactly one ScheduleFreeState, found 0"):
+        eval_params(optax.sgd(0.1).init(jnp.ones(2)))
+    form = schedule_free(optax.sgd(0.1))
     with pytest.raises(ValueError, match="needs the weights"):
         form.update(jnp.ones(2), form.init(jnp.ones(2)))
     with pytest.raises(ValueError, match="power must be"):
-        averaged(optax.sgd(0.1), power=-1)
+        schedule_free(optax.sgd(0.1), power=-1)

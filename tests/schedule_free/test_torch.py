@@ -1,4 +1,4 @@
-"""Averaged weights on a torch optimizer: against the formula, against the Optax form, and how it may be used."""
+"""Schedule-free learning on a torch optimizer: the formula, the Optax form, and how it may be used."""
 
 import re
 from typing import Any
@@ -15,8 +15,8 @@ from torch import nn
 
 from lodestar.adapters.torch import LodestarLR
 from lodestar.schedule_free import share
-from lodestar.schedule_free.optax import averaged, averaged_params
-from lodestar.schedule_free.torch import AveragedWeights
+from lodestar.schedule_free.optax import eval_params, schedule_free
+from lodestar.schedule_free.torch import ScheduleFree
 from lodestar.testing import random_forecaster
 
 torch.set_num_threads(1)
@@ -27,7 +27,7 @@ def played(make, steps, **options):
     """Weights in training and on average after each update, on a bowl."""
     one = torch.zeros(3, dtype=torch.float64, requires_grad=True)
     optimizer = make([one])
-    weights = AveragedWeights(optimizer, **options)
+    weights = ScheduleFree(optimizer, **options)
     trained, average = [], []
     for _ in range(steps):
         optimizer.zero_grad()
@@ -67,21 +67,21 @@ def test_without_interpolation_it_is_plain_descent_and_its_mean():
 
 def test_torch_and_optax_agree():
     trained, average = played(lambda p: torch.optim.AdamW(p, lr=0.01, betas=(0.0, 0.99), weight_decay=0.1), 30)
-    form = averaged(optax.adamw(0.01, b1=0.0, b2=0.99, weight_decay=0.1))
+    form = schedule_free(optax.adamw(0.01, b1=0.0, b2=0.99, weight_decay=0.1))
     params: Any = np.zeros(3, np.float32)
     state = form.init(params)
     for step in range(30):
         moves, state = form.update(2 * (params - GOAL.astype(np.float32)), state, params)
         params = optax.apply_updates(params, moves)
         np.testing.assert_allclose(np.asarray(params), trained[step], atol=2e-5)
-        np.testing.assert_allclose(np.asarray(averaged_params(state)), average[step], atol=2e-5)
+        np.testing.assert_allclose(np.asarray(eval_params(state)), average[step], atol=2e-5)
 
 
 def a_job(seed=0):
     torch.manual_seed(seed)
     model = nn.Sequential(nn.Linear(64, 16), nn.ReLU(), nn.Linear(16, 10))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2, betas=(0.0, 0.99))
-    return model, optimizer, AveragedWeights(optimizer)
+    return model, optimizer, ScheduleFree(optimizer)
 
 
 def go_on(model, optimizer, steps):
@@ -160,13 +160,13 @@ def test_taken_off_the_model_keeps_the_average_and_the_optimizer_is_its_own():
 def test_misuse_is_told():
     model = nn.Linear(2, 1)
     with pytest.raises(ValueError, match=r"betas=\(0.9, 0.999\).*betas=\(0.0, 0.999\)"):
-        AveragedWeights(torch.optim.AdamW(model.parameters()))
+        ScheduleFree(torch.optim.AdamW(model.parameters()))
     with pytest.raises(ValueError, match=r"momentum=0\.9"):
-        AveragedWeights(torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9))
+        ScheduleFree(torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9))
     with pytest.raises(ValueError, match="interpolation must lie"):
-        AveragedWeights(torch.optim.SGD(model.parameters(), lr=0.1), interpolation=1.0)
+        ScheduleFree(torch.optim.SGD(model.parameters(), lr=0.1), interpolation=1.0)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    weights = AveragedWeights(optimizer)
+    weights = ScheduleFree(optimizer)
     with pytest.raises(RuntimeError, match="closure"):
         optimizer.step(lambda: 1.0)
     model(torch.ones(2)).sum().backward()
@@ -176,10 +176,10 @@ def test_misuse_is_told():
             optimizer.step()
         with pytest.raises(RuntimeError, match="twice"), weights.averaged():
             pass
-    with pytest.raises(ValueError, match="no state of averaged weights"):
+    with pytest.raises(ValueError, match="no schedule-free state"):
         weights.load_state_dict({})
     kept = weights.state_dict()
-    other = AveragedWeights(torch.optim.SGD(nn.Linear(3, 1).parameters(), lr=0.1))
+    other = ScheduleFree(torch.optim.SGD(nn.Linear(3, 1).parameters(), lr=0.1))
     with pytest.raises(ValueError, match="parameter 0"):
         other.load_state_dict(kept)
 

@@ -1,4 +1,4 @@
-"""Averaged weights: a form of any optimizer in which the rate need not fall for the end to be good.
+"""Schedule-free learning (Defazio et al. 2024): a form of any optimizer in which the rate need not fall at the end.
 
 An update is made from a fast sequence z with the gradient at y; the average x of all z so far, late ones counting more,
 is the model; y lies between the two. In symbols, at update t:
@@ -7,17 +7,17 @@ is the model; y lies between the two. In symbols, at update t:
     x <- x + share(t) (z - x)             with POWER 1 the weight of each z grows linearly
     y <- (1 - INTERPOLATION) z + INTERPOLATION x
 
-This is schedule-free learning (Defazio et al. 2024) with less interpolation than its authors' 0.9 and a shorter memory.
-Both numbers are Lodestar's own choice, the same for every task; docs/averaging.md says how they were found.
-`lodestar.schedule_free.torch` and `lodestar.schedule_free.optax` hold the form for the two. This file needs nothing.
+The authors' numbers are an interpolation of 0.9 and an equal weight for every z. Ours are the same for every task; the
+guide to schedule-free averaging says how they were found. In the words of the package `schedulefree`: momentum=0.7,
+r=1, weight_lr_power=0. `lodestar.schedule_free.torch` and `.optax` hold the form for the two. This file needs nothing.
 """
 
 from typing import Any
 
 INTERPOLATION = 0.7
-"""How far the place where gradients are taken lies towards the average."""
+"""How far the place where gradients are taken lies towards the average: the package's `momentum`, Optax's `b1`."""
 POWER = 1.0
-"""The z of update t counts as t to this power: 0 is the plain mean, large values forget quickly."""
+"""The z of update t counts as t to this power, the package's `r`: 0 is the plain mean, large values forget quickly."""
 
 
 def share(update: Any, power: float = POWER) -> Any:

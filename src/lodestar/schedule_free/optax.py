@@ -1,11 +1,14 @@
-"""Averaged weights for Optax: wraps any gradient transformation.
+"""Schedule-free learning for Optax: wraps any gradient transformation.
 
 Comes in: an optimizer without momentum (`optax.adamw(rate, b1=0.0)`, `optax.sgd(rate)`). Goes out: a transformation
-that moves the trained weights y, and `averaged_params`, which reads the model off its state. Knows no rate.
+that moves the trained weights y, and `eval_params`, which reads the model x off its state. Knows no rate.
 
-    optimizer = averaged(optax.inject_hyperparams(optax.adamw)(learning_rate=schedule, b1=0.0))
+    optimizer = schedule_free(optax.inject_hyperparams(optax.adamw)(learning_rate=schedule, b1=0.0))
     ...
-    validate(averaged_params(opt_state))
+    validate(eval_params(opt_state))
+
+Not `optax.contrib.schedule_free`: it has no `r`, so that late weights cannot count more than early ones, and it decays
+weights at y, not at z. With power 0 and no decay the two are equal (a test).
 
 Batch statistics belong to the weights they were made with: run some training batches through the averaged ones first.
 """
@@ -22,7 +25,7 @@ import jax.numpy as jnp  # noqa: E402
 import optax  # noqa: E402
 
 
-class AveragedState(NamedTuple):
+class ScheduleFreeState(NamedTuple):
     """Updates made, the fast weights z, the average x, and the state of the optimizer inside."""
 
     updates: jax.Array
@@ -31,38 +34,38 @@ class AveragedState(NamedTuple):
     inner: Any
 
 
-def averaged(
+def schedule_free(
     inner: optax.GradientTransformation, *, interpolation: float = INTERPOLATION, power: float = POWER
 ) -> optax.GradientTransformationExtraArgs:
-    """The averaged form of an optimizer. `update` needs `params`."""
+    """The schedule-free form of an optimizer. `update` needs `params`."""
     check(interpolation, power)
     steps = optax.with_extra_args_support(inner)
 
-    def init(params: Any) -> AveragedState:
-        return AveragedState(jnp.zeros([], jnp.int32), params, params, steps.init(params))
+    def init(params: Any) -> ScheduleFreeState:
+        return ScheduleFreeState(jnp.zeros([], jnp.int32), params, params, steps.init(params))
 
-    def update(grads: Any, state: AveragedState, params: Any = None, **extra: Any) -> tuple[Any, AveragedState]:
+    def update(grads: Any, state: ScheduleFreeState, params: Any = None, **extra: Any) -> tuple[Any, ScheduleFreeState]:
         if params is None:
-            raise ValueError("averaged() needs the weights. Fix: optimizer.update(grads, state, params)")
+            raise ValueError("schedule_free() needs the weights. Fix: optimizer.update(grads, state, params)")
         moves, within = steps.update(grads, state.inner, state.fast, **extra)
         fast = optax.apply_updates(state.fast, moves)
         part = share(jnp.asarray(state.updates + 1, jnp.float32), power)
         average = _between(state.average, fast, part)
         wanted = _between(fast, average, interpolation)
         change = jax.tree.map(lambda new, old: new - old, wanted, params)
-        return change, AveragedState(state.updates + 1, fast, average, within)
+        return change, ScheduleFreeState(state.updates + 1, fast, average, within)
 
     return optax.GradientTransformationExtraArgs(init, update)  # pyright: ignore[reportArgumentType]
 
 
-def averaged_params(state: Any) -> Any:
-    """The weights to validate, test and keep. `state` may hold that of `averaged` anywhere inside."""
-    is_ours = lambda node: isinstance(node, AveragedState)  # noqa: E731
+def eval_params(state: Any) -> Any:
+    """The weights to validate, test and keep. `state` may hold that of `schedule_free` anywhere inside."""
+    is_ours = lambda node: isinstance(node, ScheduleFreeState)  # noqa: E731
     found = [node for node in jax.tree.leaves(state, is_leaf=is_ours) if is_ours(node)]
     if len(found) != 1:
         raise ValueError(
-            f"the optimizer's state must hold exactly one AveragedState, found {len(found)}. Fix: make the optimizer "
-            "with lodestar.schedule_free.optax.averaged(...)"
+            f"the optimizer's state must hold exactly one ScheduleFreeState, found {len(found)}. Fix: make the "
+            "optimizer with lodestar.schedule_free.optax.schedule_free(...)"
         )
     return found[0].average
 
@@ -70,3 +73,7 @@ def averaged_params(state: Any) -> Any:
 def _between(start: Any, end: Any, share: Any) -> Any:
     """From `start` so far towards `end`, in each weight's own precision."""
     return jax.tree.map(lambda a, b: a + (share * (b - a)).astype(a.dtype), start, end)
+
+
+# Names of release one.
+averaged, averaged_params, AveragedState = schedule_free, eval_params, ScheduleFreeState

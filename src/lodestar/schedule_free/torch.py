@@ -1,17 +1,22 @@
-"""Averaged weights for PyTorch: attaches to an optimizer you already have, and takes itself off again.
+"""Schedule-free learning for PyTorch: attaches to an optimizer you already have, and takes itself off again.
 
 Comes in: an optimizer without momentum (`AdamW(..., betas=(0.0, 0.999))`, `SGD(...)`). Goes out: the same optimizer,
 whose `step()` now moves the trained weights y; `averaged()` shows the model with its averaged weights. Two more copies
 of the weights are kept. Knows no rate and no model: `LodestarLR` steers the rate as ever.
 
     optimizer = torch.optim.AdamW(model.parameters(), betas=(0.0, 0.999))
-    weights = AveragedWeights(optimizer)
+    weights = ScheduleFree(optimizer)
     scheduler = LodestarLR(optimizer, "forecaster.lodestar", total_steps=1000)
     ...
         optimizer.step()
         scheduler.step(loss=loss)
     with weights.averaged():                      # validate, test and save the model in here
         scheduler.observe(metric=validate(model))
+
+It does what `schedulefree.ScheduleFreeWrapper(optimizer, momentum=0.7, r=1, weight_lr_power=0)` does, step by step (a
+test). That wrapper (1.4.1) is not used here: it keeps z in the inner optimizer's state, where Adam and RMSprop then
+miss their own (KeyError: 'exp_avg'); it stops at scalar and channels_last weights; and it is no torch `Optimizer`, so
+that learning rate schedulers, gradient scalers and trainers refuse it. Hooks leave the optimizer what it is.
 
 Batch statistics belong to the weights they were made with: in a model with BatchNorm call
 `torch.optim.swa_utils.update_bn(loader, model)` first, inside the `with`.
@@ -31,8 +36,8 @@ import torch  # noqa: E402
 VERSION = 1
 
 
-class AveragedWeights:
-    """Averages the weights of an optimizer's parameters as it steps. `state_dict` goes with the optimizer's own."""
+class ScheduleFree:
+    """Makes an optimizer schedule-free as it steps. `state_dict` goes with the optimizer's own."""
 
     def __init__(self, optimizer: torch.optim.Optimizer, *, interpolation: float = INTERPOLATION, power: float = POWER):
         check(interpolation, power)
@@ -89,8 +94,8 @@ class AveragedWeights:
         version = state.get("lodestar averaging")
         if version != VERSION:
             raise ValueError(
-                f"this is no state of averaged weights of version {VERSION} (it says {version!r}). Fix: load what "
-                "AveragedWeights.state_dict() gave"
+                f"this is no schedule-free state of version {VERSION} (it says {version!r}). Fix: load what "
+                "ScheduleFree.state_dict() gave"
             )
         places = [one for group in self.optimizer.param_groups for one in group["params"]]
         wrong = [
@@ -114,7 +119,7 @@ class AveragedWeights:
             raise RuntimeError("optimizer.step() was called within averaged(). Fix: train outside of the `with`")
         if kwargs.get("closure") or any(callable(one) for one in args if one is not optimizer):
             raise RuntimeError(
-                "averaged weights need gradients before step(), and step(closure) makes them within. Fix: call "
+                "schedule-free updates need gradients before step(), and step(closure) makes them within. Fix: call "
                 "backward() first, then step() without a closure"
             )
         for group in optimizer.param_groups:
@@ -146,6 +151,9 @@ def _check_still(optimizer: torch.optim.Optimizer) -> None:
         if float(first) or float(group.get("momentum", 0.0)):
             said = f"betas={tuple(betas)}" if betas else f"momentum={group['momentum']}"
             raise ValueError(
-                f"averaged weights take the place of momentum, and the optimizer has {said}. Fix: betas=(0.0, 0.999) "
-                "for Adam's family, momentum=0 for SGD"
+                f"schedule-free averaging takes the place of momentum, and the optimizer has {said}. Fix: "
+                "betas=(0.0, 0.999) for Adam's family, momentum=0 for SGD"
             )
+
+
+AveragedWeights = ScheduleFree  # its name in release one
