@@ -17,7 +17,7 @@ model = keras.Sequential([keras.Input((64,)), keras.layers.Dense(32, activation=
 loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 model.compile(keras.optimizers.Adam(1e-3), loss=loss, metrics=["accuracy"])
 
-lodestar = LodestarCallback(sys.argv[1], monitor="val_accuracy", state="backup.lodestar.json")
+lodestar = LodestarCallback(sys.argv[1], metric="val_accuracy", state="backup.lodestar.json")
 history = model.fit(
     images[:1280],
     labels[:1280],

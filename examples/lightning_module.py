@@ -32,7 +32,7 @@ class Digits(pl.LightningModule):
         return torch.optim.Adam(self.parameters())
 
 
-steered = LodestarCallback(sys.argv[1], monitor="val_acc")
+steered = LodestarCallback(sys.argv[1], metric="val_acc")
 trainer = pl.Trainer(max_epochs=20, callbacks=[steered], accelerator="cpu", logger=False, enable_progress_bar=False)
 train = DataLoader(TensorDataset(images[:1280], labels[:1280]), batch_size=64, shuffle=True)
 trainer.fit(Digits(), train, DataLoader(TensorDataset(images[1280:], labels[1280:]), batch_size=600))

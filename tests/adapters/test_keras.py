@@ -106,7 +106,7 @@ class TestKerasContract(AdapterContract):
     stops = (20, 40)
 
     def train(self, scheduler, folder, *, steps, stop, poison):
-        steered = LodestarCallback(scheduler, monitor="val_accuracy", state=folder / "lodestar.json", loss_every=1)
+        steered = LodestarCallback(scheduler, metric="val_accuracy", state=folder / "lodestar.json", loss_every=1)
         backup = keras.callbacks.BackupAndRestore(str(folder / "backup"), delete_checkpoint=False)
         recorder = Recorder(stop)
         with contextlib.suppress(Killed):
@@ -133,7 +133,7 @@ def test_the_contract_holds_on_jax():
 
 
 def test_the_length_comes_from_keras():
-    steered = LodestarCallback(random_forecaster(seed=2, points=30), monitor="val_accuracy")
+    steered = LodestarCallback(random_forecaster(seed=2, points=30), metric="val_accuracy")
     fit(a_model(), steered, epochs=2)
     assert steered.scheduler is not None
     assert steered.scheduler.total_steps == 2 * BATCHES
@@ -142,7 +142,7 @@ def test_the_length_comes_from_keras():
 def test_a_second_fit_with_a_new_callback_goes_on_counting():
     model = a_model()
     fit(model, epochs=1)
-    steered = LodestarCallback(random_forecaster(seed=2, points=30), monitor="val_accuracy")
+    steered = LodestarCallback(random_forecaster(seed=2, points=30), metric="val_accuracy")
     fit(model, steered, epochs=2)
     assert steered.scheduler is not None
     assert steered.scheduler.total_steps == 3 * BATCHES
@@ -159,14 +159,14 @@ def test_the_loss_is_the_mean_of_each_stretch_not_of_the_epoch():
 def _losses(loss_every: int) -> dict[int, float]:
     """What is heard in an epoch of a job whose rates do not depend on it."""
     scheduler = Watched(random_forecaster(seed=2, points=30), STEPS, hysteresis=1e9, spike=None)
-    fit(a_model(), LodestarCallback(scheduler, monitor="val_accuracy", loss_every=loss_every), epochs=1)
+    fit(a_model(), LodestarCallback(scheduler, metric="val_accuracy", loss_every=loss_every), epochs=1)
     return scheduler.heard("loss")
 
 
 def test_saves_every_few_batches_resume_at_the_one_the_weights_fit(tmp_path):
     def job(stop: int | None) -> tuple[Any, Recorder]:
         steered = LodestarCallback(
-            a_scheduler(), monitor="val_accuracy", state=tmp_path / "lodestar.json", save_freq=7, loss_every=1
+            a_scheduler(), metric="val_accuracy", state=tmp_path / "lodestar.json", save_freq=7, loss_every=1
         )
         every: Any = 7
         backup = keras.callbacks.BackupAndRestore(str(tmp_path / "backup"), save_freq=every, delete_checkpoint=False)
@@ -185,7 +185,7 @@ def test_saves_every_few_batches_resume_at_the_one_the_weights_fit(tmp_path):
 def test_weights_without_their_state_are_reported(tmp_path, caplog):
     model = a_model()
     fit(model, epochs=1)
-    steered = LodestarCallback(a_scheduler(), monitor="val_accuracy", state=tmp_path / "lodestar.json")
+    steered = LodestarCallback(a_scheduler(), metric="val_accuracy", state=tmp_path / "lodestar.json")
     fit(model, steered, epochs=1)
     assert "comes back at step 20" in caplog.text
     assert "Fix: save both at the same batches" in caplog.text
@@ -196,11 +196,11 @@ def test_a_schedule_in_the_optimizer_is_refused():
     schedule: Any = keras.optimizers.schedules.CosineDecay(1e-3, 10)
     model.compile(keras.optimizers.Adam(schedule), loss=model.loss)
     with pytest.raises(ValueError, match=r"LearningRateSchedule.*Fix: make it with a number"):
-        fit(model, LodestarCallback(a_scheduler(), monitor="val_accuracy"))
+        fit(model, LodestarCallback(a_scheduler(), metric="val_accuracy"))
 
 
 def test_an_unknown_length_is_refused_with_the_cure():
-    steered = LodestarCallback(random_forecaster(seed=2), monitor="val_accuracy")
+    steered = LodestarCallback(random_forecaster(seed=2), metric="val_accuracy")
     steered.set_params({"epochs": 3, "steps": None})
     steered.set_model(a_model())
     with pytest.raises(ValueError, match=r"how many batches.*Fix: pass total_steps"):
@@ -208,14 +208,14 @@ def test_an_unknown_length_is_refused_with_the_cure():
 
 
 def test_a_metric_that_is_not_there_is_named(caplog):
-    fit(a_model(), LodestarCallback(a_scheduler(), monitor="val_acc"), epochs=1)
+    fit(a_model(), LodestarCallback(a_scheduler(), metric="val_acc"), epochs=1)
     assert "no metric 'val_acc' among" in caplog.text
 
 
 @pytest.mark.parametrize(("name", "value"), [("save_freq", "batch"), ("save_freq", 0), ("loss_every", 0)])
 def test_bad_arguments_are_refused_when_built(name, value):
     with pytest.raises(ValueError, match=f"{name} must be"):
-        LodestarCallback(a_scheduler(), monitor="val_accuracy", **{name: value})
+        LodestarCallback(a_scheduler(), metric="val_accuracy", **{name: value})
 
 
 def test_a_frozen_plan_runs_as_a_plain_schedule():

@@ -113,7 +113,7 @@ class TestLightningContract(AdapterContract):
         """Checkpoints are saved during validation, as Lightning does by default."""
         saved = sorted(folder.glob("*.ckpt"), key=lambda path: path.stat().st_mtime)
         keep = ModelCheckpoint(folder, filename="{step}", save_top_k=-1)
-        trainer = a_trainer(folder, LodestarCallback(scheduler, monitor="val_acc"), keep, max_epochs=steps // BATCHES)
+        trainer = a_trainer(folder, LodestarCallback(scheduler, metric="val_acc"), keep, max_epochs=steps // BATCHES)
         module = Module(poison, stop)
         with contextlib.suppress(Killed):
             trainer.fit(module, ckpt_path=saved[-1] if saved else None)
@@ -122,7 +122,7 @@ class TestLightningContract(AdapterContract):
 
 @pytest.mark.parametrize("accumulate", [1, 3])
 def test_the_length_comes_from_the_trainer(accumulate, tmp_path):
-    callback = LodestarCallback(random_forecaster(seed=2, points=30), monitor="val_acc")
+    callback = LodestarCallback(random_forecaster(seed=2, points=30), metric="val_acc")
     trainer = a_trainer(tmp_path, callback, accumulate_grad_batches=accumulate, enable_checkpointing=False)
     trainer.fit(Module())
     assert callback.scheduler is not None
@@ -133,7 +133,7 @@ def test_the_loss_is_not_scaled_by_accumulation(tmp_path):
     scheduler = TestLightningContract().scheduler()
     trainer = a_trainer(
         tmp_path,
-        LodestarCallback(scheduler, monitor="val_acc"),
+        LodestarCallback(scheduler, metric="val_acc"),
         accumulate_grad_batches=4,
         max_steps=2,
         enable_checkpointing=False,
@@ -147,7 +147,7 @@ def test_the_sanity_check_is_not_observed(tmp_path):
     scheduler = contract.scheduler()
     trainer = a_trainer(
         tmp_path,
-        LodestarCallback(scheduler, monitor="val_acc"),
+        LodestarCallback(scheduler, metric="val_acc"),
         num_sanity_val_steps=2,
         max_steps=3,
         limit_val_batches=1,
@@ -161,8 +161,8 @@ def test_the_sanity_check_is_not_observed(tmp_path):
 def test_a_checkpoint_in_the_middle_of_an_epoch_resumes_exactly(tmp_path):
     whole, rest = Module(), Module()
     keep = ModelCheckpoint(tmp_path, every_n_train_steps=7, save_top_k=-1, filename="{step}")
-    a_trainer(tmp_path, LodestarCallback(a_scheduler(), monitor="val_acc"), keep, val_check_interval=5).fit(whole)
-    trainer = a_trainer(tmp_path, LodestarCallback(a_scheduler(), monitor="val_acc"), keep, val_check_interval=5)
+    a_trainer(tmp_path, LodestarCallback(a_scheduler(), metric="val_acc"), keep, val_check_interval=5).fit(whole)
+    trainer = a_trainer(tmp_path, LodestarCallback(a_scheduler(), metric="val_acc"), keep, val_check_interval=5)
     trainer.fit(rest, ckpt_path=tmp_path / "step=28.ckpt")
     assert min(rest.rates) == 29
     assert rest.rates[29] == whole.rates[29]
@@ -170,7 +170,7 @@ def test_a_checkpoint_in_the_middle_of_an_epoch_resumes_exactly(tmp_path):
 
 def test_the_rate_monitor_sees_the_scheduler(tmp_path):
     monitor = LearningRateMonitor()
-    callback = LodestarCallback(a_scheduler(), monitor="val_acc")
+    callback = LodestarCallback(a_scheduler(), metric="val_acc")
     trainer = a_trainer(
         tmp_path,
         callback,
@@ -190,7 +190,7 @@ def test_a_scheduler_of_the_modules_own_is_refused(tmp_path):
             optimizer = torch.optim.Adam(self.parameters())
             return [optimizer], [torch.optim.lr_scheduler.ConstantLR(optimizer)]
 
-    trainer = a_trainer(tmp_path, LodestarCallback(a_scheduler(), monitor="val_acc"), enable_checkpointing=False)
+    trainer = a_trainer(tmp_path, LodestarCallback(a_scheduler(), metric="val_acc"), enable_checkpointing=False)
     with pytest.raises(ValueError, match=r"returned a ConstantLR.*Fix: return the optimizer only"):
         trainer.fit(Scheduled())
 
@@ -202,7 +202,7 @@ def test_a_lodestar_scheduler_of_the_modules_own_is_used(tmp_path):
             scheduler = LodestarLR(optimizer, random_forecaster(seed=2, points=30), 60)
             return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
-    callback = LodestarCallback(a_scheduler(), monitor="val_acc")
+    callback = LodestarCallback(a_scheduler(), metric="val_acc")
     trainer = a_trainer(tmp_path, callback, max_steps=3, enable_checkpointing=False)
     trainer.fit(Scheduled())
     assert trainer.lr_scheduler_configs == [] or trainer.lr_scheduler_configs[0].scheduler is callback.scheduler
@@ -212,14 +212,14 @@ def test_a_lodestar_scheduler_of_the_modules_own_is_used(tmp_path):
 
 def test_a_metric_that_is_not_logged_is_named(tmp_path):
     trainer = a_trainer(
-        tmp_path, LodestarCallback(a_scheduler(), monitor="accuracy"), max_epochs=1, enable_checkpointing=False
+        tmp_path, LodestarCallback(a_scheduler(), metric="accuracy"), max_epochs=1, enable_checkpointing=False
     )
     with pytest.warns(UserWarning, match=r"no metric 'accuracy' was logged.*val_acc.*Fix: self.log\('accuracy'"):
         trainer.fit(Module())
 
 
 def test_a_run_without_an_end_is_refused(tmp_path):
-    callback = LodestarCallback(random_forecaster(seed=2), monitor="val_acc")
+    callback = LodestarCallback(random_forecaster(seed=2), metric="val_acc")
     with pytest.raises(ValueError, match=r"does not know how long.*Fix: set max_steps or max_epochs"):
         a_trainer(tmp_path, callback, max_epochs=-1, enable_checkpointing=False).fit(Module())
 

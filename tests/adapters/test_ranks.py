@@ -79,5 +79,5 @@ def test_with_an_exchange_every_step_any_resume_is_exact(results):
 
 
 def test_rank_0_alone_decides_and_writes_the_log(results):
-    assert [one["decisions"] > 1 for one in results] == [True, False]  # the opening is every rank's
+    assert [one["decisions"] > 1 for one in results] == [True, False]  # the initial plan is every rank's
     assert [one["log"] > 0 for one in results] == [True, False]

@@ -11,7 +11,6 @@ from tests.adapters.digits import batch_at, digits
 from tests.adapters.run_example import run_example
 from torch import nn
 
-from lodestar.adapters._source import next_decision
 from lodestar.adapters.torch import LodestarLR
 from lodestar.scheduler import Scheduler
 from lodestar.testing import AdapterContract, random_forecaster
@@ -142,11 +141,11 @@ def test_a_group_added_later_keeps_its_ratio_from_its_first_update_on():
 def test_the_next_decision_is_where_one_is_made(steps, points, window):
     scheduler = Scheduler(random_forecaster(seed=2, points=points), steps, window=window, spike=None)
     for step in range(1, steps + 1):
-        expected = next_decision(scheduler, step) == step
+        expected = scheduler.next_decision() == step
         before = len(scheduler.decisions)
         scheduler.lr_at(step)
         assert (len(scheduler.decisions) > before) == expected, step
-    assert next_decision(scheduler, steps + 1) == steps + 1
+    assert scheduler.next_decision() == steps + 1
 
 
 @pytest.mark.parametrize("order", ["built first", "optimizer first", "scheduler first"])

@@ -55,7 +55,7 @@ def test_every_value_and_decision_arrives(forecaster):
     assert losses == list(enumerate(rates, 1))
     assert [step for step, values in writer.rows if "accuracy" in values] == list(range(10, TOTAL + 1, 10))
     assert [step for step, _, _ in writer.told] == [decision.step for decision in scheduler.decisions]
-    assert "opened with the plan" in writer.told[0][1] and "predicted_final_metric" in writer.told[0][2]
+    assert "began with the initial plan" in writer.told[0][1] and "predicted_final_metric" in writer.told[0][2]
     name, config, first = writer.begun[0]
     assert (name, first, config["batch_size"], config["total_steps"]) == ("steered", 0, 32, TOTAL)
     assert writer.ended == [Status.FINISHED] and scheduler.warnings == []

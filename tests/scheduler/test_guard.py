@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lodestar.scheduler import Outcome, Scheduler
-from lodestar.scheduler.safety.guard import Cut, deeper, spiked
+from lodestar.scheduler.safety.guard import Cut, spiked
 from lodestar.testing import random_forecaster
 
 TOTAL = 400
@@ -63,8 +63,8 @@ def test_a_cut_outlives_a_new_plan():
     assert cut.decisions[-2].outcome is Outcome.CUT
     assert cut.decisions[-1].outcome is Outcome.REPLANNED
     rates = [cut.lr_at(step) for step in (121, 140)]
-    course = cut.state_dict()["course"]["lr"]
-    assert rates[1] == pytest.approx(0.5 * course[2])
+    planned = cut.state_dict()["course"]["lr"]
+    assert rates[1] == pytest.approx(0.5 * planned[2])
     assert quiet.lr_at(121) != rates[0]
 
 
@@ -94,7 +94,7 @@ def test_too_few_points_to_judge_by():
 
 
 def test_cuts_add_up_and_run_out():
-    first = deeper(Cut(), 0.5, 10, 5)
+    first = Cut().deeper(0.5, 10, 5)
     assert first == Cut(0.5, 15)
-    assert deeper(first, 0.5, 12, 5) == Cut(0.25, 17)
-    assert deeper(first, 0.5, 15, 5) == Cut(0.5, 20)
+    assert first.deeper(0.5, 12, 5) == Cut(0.25, 17)
+    assert first.deeper(0.5, 15, 5) == Cut(0.5, 20)

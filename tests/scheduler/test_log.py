@@ -29,8 +29,75 @@ def test_a_person_can_read_a_line(tmp_path):
     logged(tmp_path / "log.jsonl")
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert lines[0]["format"] == "lodestar-log"
-    assert lines[1]["outcome"] == "opened with the plan decoded from the best past run"
+    assert lines[1]["outcome"] == "began with the initial plan, forecast from the best past runs"
+    assert lines[1]["outcome_kind"] == "initial-plan"
     assert {"step", "loss", "tolerance", "samples", "accepted", "winners", "predicted", "band", "lr"} <= set(lines[2])
+
+
+def test_the_log_names_its_run(tmp_path):
+    facts = {"batch_size": 256, "model": "mlp"}
+    one = Scheduler(FORECASTER, TOTAL, seed=4, log=tmp_path / "a.jsonl", run_name="wide/seed-4", facts=facts)
+    one.lr_at(1)
+    head = json.loads((tmp_path / "a.jsonl").read_text().splitlines()[0])
+    assert head["run"] == {"name": "wide/seed-4", "facts": facts}
+    known = {"total_steps": TOTAL, "metric": "accuracy", "direction": "max", "seed": 4, "mode": "steer"}
+    assert known.items() <= head.items()
+    assert head["settings"] == one.settings.to_dict()
+    log = read_log(tmp_path / "a.jsonl")
+    assert (log.run_name, log.facts) == ("wide/seed-4", facts)
+
+
+def test_a_run_without_a_name_has_its_logs(tmp_path):
+    logged(tmp_path / "wide-4.jsonl", 1)
+    log = read_log(tmp_path / "wide-4.jsonl")
+    assert (log.run_name, log.facts) == ("wide-4", {})
+
+
+def test_a_log_of_release_one_names_no_run_and_has_its_own_sentences(tmp_path):
+    sentence = "changed gear: this job answers to a learning rate otherwise than the past runs did"
+    lines = [
+        {"kind": "start", "format": "lodestar-log", "version": 1, "total_steps": TOTAL},
+        {"kind": "decision", "window": 0, "step": 0, "outcome": "opened with the plan decoded from the best past run"},
+        {"kind": "decision", "window": 3, "step": 60, "outcome": sentence, "band": [0.1, 0.9]},
+        {"kind": "decision", "window": 4, "step": 80, "outcome": str(Outcome.KEPT)},
+    ]
+    (tmp_path / "old.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    log = read_log(tmp_path / "old.jsonl")
+    assert (log.run_name, log.facts) == (None, {})
+    assert [d.outcome for d in log.decisions] == [Outcome.INITIAL_PLAN, Outcome.RESCALED, Outcome.KEPT]
+    assert log.decisions[1].interval == (0.1, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"run_name": ""}, "run_name must be a text, got ''"),
+        ({"run_name": 3}, "run_name must be a text, got 3"),
+        ({"facts": {"lr": float("nan")}}, "facts must be a dict of texts and finite numbers"),
+        ({"facts": {"model": object()}}, "facts must be a dict of texts and finite numbers"),
+        ({"facts": 3}, "facts must be a dict"),
+    ],
+)
+def test_names_and_facts_that_a_log_cannot_hold_are_refused(options, words):
+    with pytest.raises(ValueError, match=r"Fix: ") as caught:
+        Scheduler(FORECASTER, TOTAL, **options)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("outcome", list(Outcome))
+def test_an_outcome_is_known_by_its_kind_whatever_its_sentence(outcome):
+    data = Decision(1, 20, outcome).to_dict() | {"outcome": "another sentence"}
+    assert Decision.from_dict(data).outcome is outcome
+
+
+def test_a_cut_and_a_rescaling_at_a_windows_end_do_not_hide_its_decision(tmp_path):
+    one = Scheduler(FORECASTER, TOTAL, log=tmp_path / "log.jsonl", unlike=0.0, tolerance=20.0)
+    for step in range(1, TOTAL + 1):
+        one.lr_at(step)
+        one.observe(step, loss=float("nan") if 75 < step <= 80 else 1.7, metric=0.3 + 0.1 * (step // 10 % 2))
+    made = [(d.step, d.outcome) for d in one.decisions]
+    assert len({step for step, _ in made}) < len(made)  # several at one step
+    assert read_log(tmp_path / "log.jsonl").decisions == one.decisions
 
 
 def test_a_half_line_left_by_a_kill_is_skipped_and_closed_off(tmp_path):

@@ -11,7 +11,7 @@ from tests.scheduler.live import points_near
 
 from lodestar.runs.run import Direction
 from lodestar.scheduler import PAPER, Outcome
-from lodestar.scheduler.steps.initial_plan import opening
+from lodestar.scheduler.steps.initial_plan import initial_plan
 from lodestar.scheduler.steps.steer import steer
 from lodestar.testing import random_forecaster
 
@@ -49,30 +49,30 @@ def test_the_paper_preset_equals_the_reference(
         average=3,
         rng=np.random.default_rng([seed, seen]),
     )
-    fast = steer(
-        forecaster, live, seen, chosen, np.random.default_rng([seed, seen]), opening(forecaster, window, PAPER)[0]
-    )
+    begun, _ = initial_plan(forecaster, window, PAPER)
+    fast, planned = steer(forecaster, live, seen, chosen, np.random.default_rng([seed, seen]), begun)
 
     assert fast.tolerance == pytest.approx(slow.tolerance, rel=1e-9)
     assert fast.accepted == slow.accepted
     assert [(w.member, w.sample, round(w.matched * points) - 1) for w in fast.winners] == [w[:3] for w in slow.winners]
     if slow.lr is None:
         assert fast.outcome is Outcome.NONE_ACCEPTED
-        assert fast.course is None
+        assert planned is None
     else:
         assert fast.outcome is Outcome.REPLANNED
-        assert fast.course is not None
-        np.testing.assert_allclose(fast.course.lr, slow.lr, rtol=1e-9)
+        assert planned is not None
+        np.testing.assert_allclose(planned.lr, slow.lr, rtol=1e-9)
 
 
 def test_both_kinds_of_outcome_come_up_in_what_is_compared():
     outcomes = set()
     for seed in range(8):
         forecaster = random_forecaster(seed=seed, points=40)
-        course = opening(forecaster, 2, PAPER)[0]
+        planned, _ = initial_plan(forecaster, 2, PAPER)
         live = points_near(forecaster, seed)
         live.mask[:, 0] = True
         outcomes |= {
-            steer(forecaster, live, seen, PAPER, np.random.default_rng(seed), course).outcome for seen in (2, 20, 40)
+            steer(forecaster, live, seen, PAPER, np.random.default_rng(seed), planned)[0].outcome
+            for seen in (2, 20, 40)
         }
     assert {Outcome.REPLANNED, Outcome.NONE_ACCEPTED} <= outcomes

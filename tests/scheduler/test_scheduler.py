@@ -8,7 +8,7 @@ import pytest
 from tests.scheduler.live import loss_at, metric_at, train
 
 from lodestar.forecaster import load
-from lodestar.scheduler import DEFAULT, Gate, Outcome, Scheduler
+from lodestar.scheduler import DEFAULT, Gate, Outcome, Scheduler, Settings
 from lodestar.testing import random_forecaster
 
 TOTAL = 400
@@ -27,9 +27,37 @@ def restless(**options) -> Scheduler:
 def test_a_decision_is_made_at_the_first_step_past_a_window():
     one = scheduler()
     train(one, 1, 20)
-    assert len(one.decisions) == 1  # the opening
+    assert len(one.decisions) == 1  # the initial plan
     one.lr_at(21)
     assert [(d.window, d.step) for d in one.decisions] == [(0, 0), (1, 20)]
+
+
+def test_it_says_when_the_next_decision_falls_due():
+    one = scheduler()
+    assert one.next_decision() == 21
+    train(one, 1, 20)
+    assert one.next_decision() == 21  # not yet asked for
+    one.lr_at(21)
+    assert one.next_decision() == 41
+    one.extend(2 * TOTAL)
+    assert one.next_decision() == 41  # a window is 40 steps now, and the first of them has not ended
+    train(one, 22, 2 * TOTAL)
+    assert one.next_decision() == 2 * TOTAL + 1
+
+
+def test_a_closed_gate_decides_no_more():
+    one = scheduler(gate=Gate(least=0.95), base=lambda step: 1e-3)
+    assert one.next_decision() == TOTAL + 1
+
+
+def test_settings_have_the_names_of_release_one_too():
+    old = Settings(opening="first-window", opening_runs=1, piece="all", gear=None, candidates=("library",))  # pyright: ignore
+    new = Settings(initial_plan="first-window", initial_runs=1, context="all", rescale=None, candidates=("references",))
+    assert old == new
+    assert (old.opening, old.opening_runs, old.piece, old.gear) == ("first-window", 1, "all", None)  # pyright: ignore
+    assert scheduler(gear=2.0, opening_runs=3).settings == scheduler(rescale=2.0, initial_runs=3).settings
+    assert {"opening", "opening_runs", "piece", "gear"} <= set(new.to_dict())
+    assert new.to_dict()["candidates"] == ["library"]
 
 
 def test_asking_often_or_rarely_gives_the_same_rates():
@@ -145,19 +173,19 @@ def test_other_settings_on_resume_are_recorded():
 
 def test_nothing_observed_keeps_the_plan():
     one = scheduler()
-    opening = one.plan().values().tolist()
-    assert [one.lr_at(step) for step in range(1, TOTAL + 1)] == opening
+    begun = one.plan().values().tolist()
+    assert [one.lr_at(step) for step in range(1, TOTAL + 1)] == begun
     assert {d.outcome for d in one.decisions[1:]} == {Outcome.NOTHING_SEEN}
 
 
 def test_nothing_accepted_extends_the_running_schedule():
     one = scheduler(preset="paper")
-    opening = one.plan().values().tolist()
+    begun = one.plan().values().tolist()
     rates = []
     for step in range(1, TOTAL + 1):
         rates.append(one.lr_at(step))
         one.observe(step, loss=1000.0 + step)
-    assert rates == opening
+    assert rates == begun
     assert {d.outcome for d in one.decisions[1:]} == {Outcome.NONE_ACCEPTED}
 
 

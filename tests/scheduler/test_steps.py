@@ -13,9 +13,9 @@ from lodestar.forecaster.preprocessing.transform import Kind, Transform
 from lodestar.runs.run import Direction
 from lodestar.scheduler.steps.accept import matches, tolerance_of
 from lodestar.scheduler.steps.average import ahead, arithmetic, log
-from lodestar.scheduler.steps.candidates import gather
+from lodestar.scheduler.steps.candidates import Local, Midpoint, References, gather
 from lodestar.scheduler.steps.encode import encode, live_context
-from lodestar.scheduler.steps.matching import RULES, match
+from lodestar.scheduler.steps.matching import HighestLr, Nearest, match
 from lodestar.scheduler.steps.perturb import perturb
 from lodestar.scheduler.steps.score import consensus, each, past_end
 from lodestar.testing import random_forecaster
@@ -27,7 +27,7 @@ LOG = Channel(Transform(Kind.LOG))
 def decide(loss, lr, metric, current, tolerance, horizon, direction=Direction.MAX, best=3, nodes=2):
     """Steps 3 to 5 of the paper on one member's hand-written samples."""
     loss, lr, metric = (np.array([rows], dtype=float) for rows in (loss, lr, metric))
-    matched = match("highest-lr", matches(loss, current, tolerance), lr, 0, 0)
+    matched = match(HighestLr(), matches(loss, current, tolerance), lr, 0, 0)
     at = past_end(matched + horizon, loss.shape[-1])
     goals = np.where(matched < 0, np.nan, np.take_along_axis(metric, at[..., None], axis=-1)[..., 0])
     samples = [sample for group in each(goals, direction)[:best] for _, sample in group]
@@ -99,13 +99,13 @@ def test_rates_past_the_end_hold_the_last_one():
 def test_of_several_matching_times_the_highest_rate_wins_and_the_earliest_of_equals():
     found = np.array([[[True, True, False, True], [True, True, True, True], [False] * 4]])
     lr = np.array([[[1.0, 3.0, 9.0, 3.0], [0.0, 0.0, 0.0, 0.0], [1.0] * 4]])
-    assert match("highest-lr", found, lr, 0, 0).tolist() == [[1, 0, -1]]
+    assert match(HighestLr(), found, lr, 0, 0).tolist() == [[1, 0, -1]]
 
 
 def test_the_nearest_matching_time_within_reach_is_taken():
     found = np.array([[[True, False, False, True, False, True], [True, False, False, False, False, False]]])
-    first, stop = RULES["nearest"].span(4, 2, 6)
-    assert match("nearest", found[..., first:stop], np.ones((1, 2, 4)), 4, first).tolist() == [[3, -1]]
+    first, stop = Nearest(2).span(4, 6)
+    assert match(Nearest(2), found[..., first:stop], np.ones((1, 2, 4)), 4, first).tolist() == [[3, -1]]
 
 
 def test_the_tolerance_is_over_the_whole_window():
@@ -152,17 +152,17 @@ def test_reference_runs_are_encoded_at_the_same_place_as_the_live_run():
 
 def test_samples_are_shared_out_over_the_sources():
     live, references, spread = np.zeros((1, 4)), np.ones((1, 3, 4)), np.ones((1, 4))
+    sources = (Local(0.0), References(0.0), Midpoint(0.0))
     names = ("local", "references", "midpoint")
-    latents, labels = gather(names, 11, live, references, 0.0, spread, np.random.default_rng(0))
+    latents, labels = gather(sources, 11, live, references, spread, np.random.default_rng(0))
     assert [labels.count(name) for name in names] == [4, 4, 3]
     assert latents[0, :, 0].tolist() == [0.0] * 4 + [1.0] * 4 + [0.5] * 3
 
 
 def test_a_forecaster_without_reference_runs_falls_back_on_noise():
     live, references = np.zeros((1, 4)), np.ones((1, 0, 4))
-    latents, labels = gather(
-        ("local", "references"), 5, live, references, 1.0, np.ones((1, 4)), np.random.default_rng(0)
-    )
+    sources = (Local(1.0), References(1.0))
+    latents, labels = gather(sources, 5, live, references, np.ones((1, 4)), np.random.default_rng(0))
     assert latents.shape == (1, 5, 4)
     assert labels == ["local"] * 5
 

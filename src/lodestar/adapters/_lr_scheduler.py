@@ -11,7 +11,7 @@ import weakref
 from typing import Any
 
 from lodestar._extras import need, update_line
-from lodestar.adapters._source import Source, Steering, next_decision, scheduler_of
+from lodestar.adapters._source import Source, Steering, scheduler_of
 from lodestar.scheduler import Scheduler
 
 need("torch", "torch")
@@ -52,7 +52,6 @@ class LodestarLR(LRScheduler):
         self._reference = _reference(optimizer, reference_group)
         self._ratios: list[float] = []
         self._postponed = self._warned = False
-        self._asked = self._due = 0  # no decision falls due for the steps between these
         super().__init__(optimizer)
         _steered[optimizer] = weakref.ref(self)
         self._hooks = _hooked(optimizer, self)
@@ -88,9 +87,7 @@ class LodestarLR(LRScheduler):
             )
         if loss is not None or metric is not None:
             self.observe(loss=loss, metric=metric)
-        if not self._asked < self.global_step + 1 < self._due:
-            self._asked, self._due = self.global_step, next_decision(self.scheduler, self.global_step + 1)
-        self._postponed = epoch is None and self.global_step + 1 >= self._due
+        self._postponed = epoch is None and self.global_step + 1 >= self.scheduler.next_decision()
         if not self._postponed:
             self._apply()
         elif isinstance(self.scheduler, Ranked):
@@ -106,7 +103,6 @@ class LodestarLR(LRScheduler):
     def extend(self, total_steps: int) -> None:
         """Change the length of the run; what is left is planned anew."""
         self.scheduler.extend(total_steps)
-        self._asked = self._due = 0
         self._apply()
 
     def detach(self) -> None:
@@ -134,7 +130,7 @@ class LodestarLR(LRScheduler):
         self.global_step = int(state_dict["global_step"])
         self._reference = float(state_dict["reference"])
         self._ratios = [float(ratio) for ratio in state_dict["ratios"]]
-        self._postponed, self._asked, self._due = bool(state_dict["postponed"]), 0, 0
+        self._postponed = bool(state_dict["postponed"])
         self._write(float(state_dict["lr"]))
 
     def _initial_step(self) -> None:

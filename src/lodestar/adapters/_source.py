@@ -9,7 +9,8 @@ import os
 from typing import Any, Protocol, TypeGuard
 
 from lodestar.forecaster import Forecaster
-from lodestar.scheduler import Plan, Scheduler
+from lodestar.scheduler import Scheduler
+from lodestar.schedules.schedule import Schedule
 
 
 class Steering(Protocol):
@@ -28,6 +29,10 @@ class Steering(Protocol):
         """The rate to be used for update number `step`."""
         ...
 
+    def next_decision(self) -> int:
+        """The first step whose rate, when asked for, closes a window: what is observed later comes too late."""
+        ...
+
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to go on, as plain data."""
         ...
@@ -40,7 +45,7 @@ class Steering(Protocol):
         """Change the length of the run."""
         ...
 
-    def plan(self) -> Plan:
+    def plan(self) -> Schedule:
         """The rates from here on, as they stand now."""
         ...
 
@@ -81,16 +86,12 @@ def scheduler_of(source: Source, total_steps: int | None, options: dict[str, Any
     return Scheduler(source, total_steps, **options)
 
 
-def next_decision(steering: Steering, step: int) -> int:
-    """The first step from `step` on whose rate, when asked for, closes a window: what is observed later comes too late.
-
-    At most the step past the end of the run, where nothing should be asked unless the job really goes on.
-    """
-    total = steering.total_steps
-    if not isinstance(steering, Scheduler):
-        return min(getattr(steering, "next_exchange", total + 1), total + 1)
-    points = steering.forecaster.points
-    window = steering.settings.window_points(points)
-    closed = max((step - 1) * points - 1, 0) // (window * total)  # windows closed by asking for the step before
-    end = (closed + 1) * window * total // points  # the last step of the window that is then open
-    return min(end, total) + 1
+def metric_name(metric: str | None, monitor: str | None) -> str:
+    """The name under which the job reports its metric; `monitor` is what release one called it."""
+    name = monitor if metric is None else metric
+    if not isinstance(name, str):
+        raise ValueError(
+            f"metric must be the name of the validation metric the forecaster was fitted on, got {name!r}. "
+            "Fix: metric='val_accuracy', as your job logs it"
+        )
+    return name

@@ -6,7 +6,7 @@ keeps no place for the state of other callbacks: with `state=PATH` it is written
 every epoch (or every `save_freq` batches, as in `BackupAndRestore`), with the last few kept, and the one that fits the
 restored weights is taken. This file does not know models.
 
-    lodestar = LodestarCallback("forecaster.lodestar", monitor="val_accuracy", state="backup.lodestar.json")
+    lodestar = LodestarCallback("forecaster.lodestar", metric="val_accuracy", state="backup.lodestar.json")
     model.fit(..., callbacks=[lodestar, keras.callbacks.BackupAndRestore("backup")])
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lodestar._extras import need
-from lodestar.adapters._source import Source, Steering, is_steering, scheduler_of
+from lodestar.adapters._source import Source, Steering, is_steering, metric_name, scheduler_of
 from lodestar.adapters._state_file import read_state, write_state
 
 keras: Any = need("keras", "keras")
@@ -25,7 +25,7 @@ KEPT = 3  # BackupAndRestore may hold its last save, or with double_checkpoint t
 _log = logging.getLogger(__name__)
 
 
-class LodestarCallback(keras.callbacks.Callback):
+class KerasCallback(keras.callbacks.Callback):
     """Steers `model.optimizer`. `options` are those of `Scheduler`.
 
     The length of the run is epochs x batches in an epoch, or `total_steps` where Keras does not know it. Keras reports
@@ -37,11 +37,12 @@ class LodestarCallback(keras.callbacks.Callback):
         self,
         source: Source,
         *,
-        monitor: str,
+        metric: str | None = None,
         total_steps: int | None = None,
         state: str | os.PathLike[str] | None = None,
         save_freq: int | Literal["epoch"] = "epoch",
         loss_every: int | None = None,
+        monitor: str | None = None,
         **options: Any,
     ):
         super().__init__()
@@ -49,7 +50,7 @@ class LodestarCallback(keras.callbacks.Callback):
             raise ValueError(f"save_freq must be 'epoch' or a number of batches, got {save_freq!r}. Fix: 'epoch'")
         if loss_every is not None and loss_every < 1:
             raise ValueError(f"loss_every must be at least 1 batch, got {loss_every}. Fix: leave it out")
-        self.monitor = monitor
+        self.metric = metric_name(metric, monitor)
         self.scheduler: Steering | None = None
         self._source, self._total_steps, self._options = source, total_steps, options
         self._path = None if state is None else Path(state)
@@ -100,9 +101,9 @@ class LodestarCallback(keras.callbacks.Callback):
         step = int(self.model.optimizer.iterations)
         if logs and "loss" in logs and step - self._epoch_start > self._mean.batches:
             self._started.observe(step, loss=self._mean.advanced(step - self._epoch_start, float(logs["loss"])))
-        value = (logs or {}).get(self.monitor)
+        value = (logs or {}).get(self.metric)
         if value is None and any(name.startswith("val_") for name in logs or {}):
-            _log.warning("no metric %r among %s. Fix: monitor=one of these", self.monitor, sorted(logs or {}))
+            _log.warning("no metric %r among %s. Fix: metric=one of these", self.metric, sorted(logs or {}))
         self._started.observe(max(step, 1), metric=value)
         if self._save_freq == "epoch":
             self._save(step)
@@ -147,6 +148,9 @@ class LodestarCallback(keras.callbacks.Callback):
         earlier = {key: value for key, value in states.items() if int(key) < step}
         kept = dict(sorted(earlier.items(), key=lambda item: int(item[0]))[-(KEPT - 1) :])
         write_state(self._path, {**kept, str(step): self._started.state_dict()})
+
+
+LodestarCallback = KerasCallback
 
 
 class _RunningMean:

@@ -7,7 +7,7 @@ trainer. The sanity check is not observed. Checkpoint callbacks run last in Ligh
 validation holds this validation's metric. This file knows both names of the package, `lightning` and
 `pytorch_lightning`.
 
-    trainer = Trainer(max_epochs=20, callbacks=[LodestarCallback("forecaster.lodestar", monitor="val_acc")])
+    trainer = Trainer(max_epochs=20, callbacks=[LodestarCallback("forecaster.lodestar", metric="val_acc")])
 """
 
 import importlib
@@ -17,17 +17,17 @@ from typing import Any
 
 from lodestar._extras import need
 from lodestar.adapters._lr_scheduler import LodestarLR
-from lodestar.adapters._source import Source, is_steering
+from lodestar.adapters._source import Source, is_steering, metric_name
 
 _PACKAGE = "pytorch_lightning" if "pytorch_lightning" in sys.modules else "lightning.pytorch"
 pl: Any = need(_PACKAGE, "lightning")
 _LRSchedulerConfig: Any = importlib.import_module(f"{_PACKAGE}.utilities.types").LRSchedulerConfig
 
 
-class LodestarCallback(pl.Callback):
+class LightningCallback(pl.Callback):
     """Steers the one optimizer of a LightningModule. `options` are those of `Scheduler`.
 
-    `monitor` is the name under which the module logs the validation metric the forecaster was fitted on. The loss is
+    `metric` is the name under which the module logs the validation metric the forecaster was fitted on. The loss is
     what `training_step` returns, read every `loss_every` updates (reading waits for the device). If
     `configure_optimizers` returns a `LodestarLR` itself, that one is used.
     """
@@ -36,14 +36,15 @@ class LodestarCallback(pl.Callback):
         self,
         source: Source,
         *,
-        monitor: str,
+        metric: str | None = None,
         total_steps: int | None = None,
         loss_every: int = 1,
+        monitor: str | None = None,
         **options: Any,
     ):
         if loss_every < 1:
             raise ValueError(f"loss_every must be at least 1 update, got {loss_every}. Fix: leave it at 1")
-        self.monitor = monitor
+        self.metric = metric_name(metric, monitor)
         self.scheduler: LodestarLR | None = None
         self._source, self._total_steps, self._options = source, total_steps, options
         self._loss_every = loss_every
@@ -75,11 +76,11 @@ class LodestarCallback(pl.Callback):
         """Report the metric."""
         if trainer.sanity_checking or self.scheduler is None:
             return
-        value = trainer.callback_metrics.get(self.monitor)
+        value = trainer.callback_metrics.get(self.metric)
         if value is None:
             pl.utilities.rank_zero_warn(
-                f"Lodestar: no metric {self.monitor!r} was logged in validation, only "
-                f"{sorted(trainer.callback_metrics)}. Fix: self.log({self.monitor!r}, ...) in validation_step"
+                f"Lodestar: no metric {self.metric!r} was logged in validation, only "
+                f"{sorted(trainer.callback_metrics)}. Fix: self.log({self.metric!r}, ...) in validation_step"
             )
         self.scheduler.observe(metric=value)
 
@@ -100,6 +101,9 @@ class LodestarCallback(pl.Callback):
         # Lightning calls step() before it shows us the loss; so it is never to call it, and we do
         config = _LRSchedulerConfig(scheduler=self.scheduler, interval="step", frequency=sys.maxsize, name="lodestar")
         trainer.strategy.lr_scheduler_configs.append(config)
+
+
+LodestarCallback = LightningCallback
 
 
 def _total_of(trainer: Any) -> int:

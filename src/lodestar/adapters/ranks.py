@@ -15,7 +15,8 @@ from typing import Any
 from lodestar._extras import need
 from lodestar.forecaster import Forecaster
 from lodestar.forecaster.preprocessing.grid import last_step_of, point_of
-from lodestar.scheduler import Plan, Scheduler
+from lodestar.scheduler import Scheduler
+from lodestar.schedules.schedule import Schedule
 
 need("torch", "torch")
 
@@ -66,15 +67,14 @@ class Ranked:
                 total, count = self._pending[name]
                 self._pending[name] = [total + number, count + 1.0]
 
-    @property
-    def next_exchange(self) -> int:
-        """The first step whose rate is not known yet: asking for it makes the ranks talk."""
-        return self._start + len(self._table)
+    def next_decision(self) -> int:
+        """The first step whose rate is not known yet: asking for it makes the ranks talk, and rank 0 perhaps decide."""
+        return min(self._next_exchange, self.total_steps + 1)
 
     def lr_at(self, step: int) -> float:
         """The rate of update number `step`; exchanges with the other ranks when the known stretch is over."""
         step = max(int(step), 1)
-        if step >= self.next_exchange:
+        if step >= self._next_exchange:
             self._exchange(step)
         return self._table[max(step - self._start, 0)]
 
@@ -83,7 +83,7 @@ class Ranked:
         self.scheduler.extend(total_steps)
         self._table = []
 
-    def plan(self) -> Plan:
+    def plan(self) -> Schedule:
         """The rates from here on, as rank 0 sees them (other ranks know the current stretch only)."""
         return self.scheduler.plan()
 
@@ -116,6 +116,10 @@ class Ranked:
         self._reduced, self._pending = step, _nothing()
         if self._rank == 0:
             self._take_in(step, *sums.tolist())
+
+    @property
+    def _next_exchange(self) -> int:
+        return self._start + len(self._table)
 
     def _exchange(self, step: int) -> None:
         """All ranks: bring together what was seen; rank 0: decide; all: take the rates of the next stretch."""

@@ -25,7 +25,7 @@ from transformers import Trainer, TrainerCallback  # noqa: E402
 _log = logging.getLogger(__name__)
 
 
-def steer(trainer: Trainer, source: Source, *, metric: str, **options: Any) -> "LodestarCallback":
+def steer(trainer: Trainer, source: Source, *, metric: str, **options: Any) -> "TransformersCallback":
     """Steer `trainer`'s learning rate; returns the callback, whose `scheduler` can be looked at.
 
     `metric` is a key of what `trainer.evaluate()` returns, such as "eval_accuracy" or "eval_loss": the one the
@@ -36,7 +36,7 @@ def steer(trainer: Trainer, source: Source, *, metric: str, **options: Any) -> "
             f"the trainer was given a {type(trainer.lr_scheduler).__name__} in optimizers=(...), and two schedulers "
             "would overwrite each other's rates. Fix: pass optimizers=(optimizer, None)"
         )
-    callback = LodestarCallback(source, metric, options)
+    callback = TransformersCallback(source, metric, options)
     trainer.add_callback(callback)
 
     def create_scheduler(num_training_steps: int, optimizer: Any = None) -> LodestarLR:
@@ -48,7 +48,7 @@ def steer(trainer: Trainer, source: Source, *, metric: str, **options: Any) -> "
     return callback
 
 
-class LodestarCallback(TrainerCallback):
+class TransformersCallback(TrainerCallback):
     """Reads what the trainer logs and evaluates. Made by `steer`."""
 
     def __init__(self, source: Source, metric: str, options: dict[str, Any]):
@@ -77,3 +77,6 @@ class LodestarCallback(TrainerCallback):
             _log.warning("no metric %r among %s. Fix: steer(..., metric=one of these)", self.metric, sorted(metrics))
             return
         self.scheduler.observe(metric=metrics[self.metric], step=state.global_step)
+
+
+LodestarCallback = TransformersCallback  # its name in release one

@@ -3,13 +3,16 @@
 Comes in: arguments. Goes out: the same, checked. Nothing here runs once training has begun.
 """
 
-from collections.abc import Callable
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lodestar.runs.run import Direction
-from lodestar.scheduler.inputs import number_of
+from lodestar.scheduler.inputs import number_of, shown
 from lodestar.scheduler.safety.gate import Gate
 from lodestar.scheduler.settings import Settings, one_of, settings_of
 
@@ -33,6 +36,26 @@ def checked_seed(seed: int) -> int:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ValueError(f"seed must be a whole number >= 0, got {seed!r}. Fix: seed=0")
     return int(seed)
+
+
+def checked_name(run_name: str | None, log: str | os.PathLike[str] | None) -> str | None:
+    """The run's name as given, else the stem of its log."""
+    if run_name is None:
+        return None if log is None else Path(log).stem
+    if not isinstance(run_name, str) or not run_name:
+        raise ValueError(f"run_name must be a text, got {run_name!r}. Fix: run_name='resnet-lr-3e-4-seed-0'")
+    return run_name
+
+
+def checked_facts(facts: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Facts of the run as plain data that a log can hold."""
+    try:
+        return json.loads(json.dumps(dict(facts or {}), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"facts must be a dict of texts and finite numbers, got {shown(facts)}: {error}. "
+            "Fix: facts={'batch_size': 256}"
+        ) from error
 
 
 def check_direction(asked: str | None, has: Direction) -> None:

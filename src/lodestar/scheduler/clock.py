@@ -6,8 +6,6 @@ arithmetic, the same as for stored runs. Comes in and goes out: numbers.
 
 import dataclasses
 
-from lodestar.forecaster.preprocessing.grid import last_step_of
-
 
 @dataclasses.dataclass(frozen=True)
 class Clock:
@@ -37,7 +35,15 @@ class Clock:
 
     def end(self, point: int) -> int:
         """The last step of a point."""
-        return int(last_step_of(point, self.total_steps, self.points))
+        return (point + 1) * self.total_steps // self.points
+
+    def open_until(self, settled: int) -> int:
+        """The last step before more than `settled` points have ended."""
+        return self.end(settled) if settled < self.points else self.total_steps
+
+    def window_end(self, settled: int) -> int:
+        """The last step of the window that is open after `settled` points."""
+        return self.end(min((settled // self.window + 1) * self.window, self.points) - 1)
 
     def at(self, node: float) -> float:
         """Where a node stands, in steps: node n is n points into the run."""

@@ -41,7 +41,7 @@ class History:
         self.loss[point] += (value - self.loss[point]) / self.losses[point]
 
     def add_metric(self, step: int, value: float) -> None:
-        """One metric; of several in a point the latest step wins, of one step the last told."""
+        """One metric; of several in a point the latest step wins, of one step the last reported."""
         point = self._point(step)
         if math.isfinite(value) and abs(value) <= HUGE and step >= self.metric_step[point]:
             self.metric[point], self.metric_step[point] = value, step

@@ -2,37 +2,40 @@
 
 `PAPER` is Algorithm 1 as printed. `DEFAULT` is what steered better in measurement: the plan made at step 0 is kept
 unless candidates beat its own forecast, candidates come from past runs as well as from noise, a match must be near the
-present, and a job unlike the past runs gets its plan in another gear. Names are words: window (the paper's mu), samples
-(n), noise (sigma), horizon (delta t).
+present, and a job unlike the past runs gets its plan rescaled. Names are words: window (the paper's mu), samples (n),
+noise (sigma), horizon (delta t). The names of release one are accepted, and are what files hold.
 """
 
 import dataclasses
 import difflib
+import functools
 import math
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from lodestar.scheduler.steps.average import MEANS
+from lodestar.scheduler.steps.candidates import SOURCES, Source
+from lodestar.scheduler.steps.matching import RULES, Rule
+from lodestar.scheduler.steps.score import SCORES
 
 Preset = Literal["default", "paper"]
 
-CANDIDATES = ("local", "references", "midpoint")
-MATCHINGS = ("nearest", "highest-lr")
-SCORES = ("consensus", "each")
-MEANS = ("log", "arithmetic")
 CONTEXTS = ("window", "all")
-_KEYS = {"context": "piece"}  # what a saved state, and release one, call a setting
-_OLD_SOURCES = {"library": "references"}
-OPENINGS = ("whole", "first-window")
+INITIAL_PLANS = ("whole", "first-window")
+OLD_NAMES = {"opening": "initial_plan", "opening_runs": "initial_runs", "piece": "context", "gear": "rescale"}
+OLD_SOURCES = {"library": "references"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
     """How one decision is made. Lengths are fractions of the run."""
 
-    opening: str = "whole"  # the first plan: from the best past runs as a whole, or from the best one's first window
-    opening_runs: int = 5  # how many of the best are averaged in it
+    initial_plan: str = "whole"  # from the best past runs as a whole, or from the best one's "first-window"
+    initial_runs: int = 5  # how many of the best are averaged in it
     window: float = 0.05  # a decision every so often; what is encoded
     context: str = "window"  # encode the last window, or all that was seen
     samples: int = 30  # candidates in all, shared out evenly over the sources
-    candidates: tuple[str, ...] = CANDIDATES
+    candidates: tuple[str, ...] = tuple(SOURCES)
     noise: float = 0.3  # in units of the spread of the training latents, per dimension
     tolerance: float = 2.0  # a loss matches within so many standard deviations of the window's losses
     least_tolerance: float = 0.05  # but never asks for more than this, in standard deviations of the training losses
@@ -43,42 +46,49 @@ class Settings:
     average: int = 3  # how many of the best are averaged
     mean: str = "log"  # of learning rates: "log" (geometric) or "arithmetic"
     hysteresis: float | None = 0.15  # keep the plan unless beaten by so many standard deviations; None: always replan
-    gear: float | None = 8.0  # the largest factor a plan's rates may be divided or multiplied by; None: never
-    unlike: float = 4.0  # look for a gear if the run is forecast so many times worse than past runs are
+    rescale: float | None = 8.0  # the largest factor a plan's rates may be divided or multiplied by; None: never
+    unlike: float = 4.0  # rescale if the run is forecast so many times worse than past runs are
     spike: float | None = 1.5  # the guard acts on such a jump of the loss, in standard deviations; None: never
     cut: float = 0.5  # and multiplies the learning rate by this for one window
 
     def __post_init__(self):
         if isinstance(self.candidates, str):
             object.__setattr__(self, "candidates", (self.candidates,))
-        object.__setattr__(self, "candidates", tuple(_OLD_SOURCES.get(source, source) for source in self.candidates))
+        object.__setattr__(self, "candidates", tuple(OLD_SOURCES.get(source, source) for source in self.candidates))
         _within("window", self.window, 0, 0.5, "a fraction of the run, for example 0.05")
         _within("reach", self.reach, 0, 1, "a fraction of the run, for example 0.1")
         if self.horizon is not None:
             _within("horizon", self.horizon, 0, 1, "a fraction of the run, or None for the rest of the run")
         _whole("samples", self.samples, 1, "30 is the paper's")
         _whole("average", self.average, 1, "3 is the paper's")
-        _whole("opening_runs", self.opening_runs, 1, "1 is the paper's")
+        _whole("initial_runs", self.initial_runs, 1, "1 is the paper's")
         _at_least_zero("noise", self.noise, "0.15 is the paper's, 0 turns the noise off")
         _at_least_zero("least_tolerance", self.least_tolerance, "0 turns the floor off")
         _positive("tolerance", self.tolerance, "2 is the paper's")
         if self.hysteresis is not None:
             _at_least_zero("hysteresis", self.hysteresis, "None always replans")
-        if self.gear is not None and not _number("gear", self.gear, "None turns gears off") > 1:
-            raise ValueError(f"gear must be above 1, got {self.gear!r}. Fix: 8 is a usual span, None turns gears off")
+        if self.rescale is not None and not _number("rescale", self.rescale, "None never rescales") > 1:
+            raise ValueError(f"rescale must be above 1, got {self.rescale!r}. Fix: 8 is usual, None never rescales")
         _at_least_zero("unlike", self.unlike, "4 is usual")
         if self.spike is not None:
             _positive("spike", self.spike, "None turns the guard off")
         _within("cut", self.cut, 0, 1, "0.5 halves the learning rate")
-        words = {"opening": OPENINGS, "matching": MATCHINGS, "score": SCORES, "mean": MEANS, "context": CONTEXTS}
+        words = {"matching": RULES, "score": SCORES, "mean": MEANS, "context": CONTEXTS, "initial_plan": INITIAL_PLANS}
         for name, known in words.items():
-            one_of(name, getattr(self, name), known)
+            one_of(name, getattr(self, name), tuple(known))
         _sources(self.candidates)
         if self.samples < len(self.candidates):
             raise ValueError(
                 f"samples must be at least 1 for each of the {len(self.candidates)} candidate sources, got "
                 f"{self.samples}. Fix: raise samples, or name fewer sources in candidates"
             )
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in OLD_NAMES:
+                return getattr(self, OLD_NAMES[name])
+            raise AttributeError(f"settings have no {name!r}")
 
     def window_points(self, points: int) -> int:
         """The window on a grid of `points`: at least one point."""
@@ -88,18 +98,36 @@ class Settings:
         """How far ahead of the match the metric is read, in points; the rest of the run by default."""
         return points - seen if self.horizon is None else max(1, round(self.horizon * points))
 
+    def rule(self, points: int) -> Rule:
+        """The matching rule on a grid of `points`."""
+        return _built(RULES[self.matching], reach=max(1, round(self.reach * points)))
+
+    def sources(self) -> list[Source]:
+        """Where candidates come from."""
+        return [_built(SOURCES[name], noise=self.noise) for name in self.candidates]
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, under the names of a saved state."""
-        names = {source: old for old, source in _OLD_SOURCES.items()}
-        data = dataclasses.asdict(self) | {"candidates": [names.get(source, source) for source in self.candidates]}
-        return {_KEYS.get(name, name): value for name, value in data.items()}
+        """Plain data, under the names of release one."""
+        names, sources = ({new: old for old, new in table.items()} for table in (OLD_NAMES, OLD_SOURCES))
+        data = dataclasses.asdict(self) | {"candidates": [sources.get(source, source) for source in self.candidates]}
+        return {names.get(name, name): value for name, value in data.items()}
+
+
+def _accepting_old_names(init: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(init)
+    def accepting(self: Settings, *args: Any, **given: Any) -> None:
+        init(self, *args, **_with_new_names(given))
+
+    return accepting
+
+
+Settings.__init__ = _accepting_old_names(Settings.__init__)
 
 
 def settings_of(preset: str, **changes: Any) -> Settings:
     """A preset with some settings changed."""
     one_of("preset", preset, tuple(PRESETS))
-    names = {key: name for name, key in _KEYS.items()}
-    changes = {names.get(name, name): value for name, value in changes.items()}
+    changes = _with_new_names(changes)
     known = [field.name for field in dataclasses.fields(Settings)]
     for name in changes:
         if name not in known:
@@ -107,6 +135,17 @@ def settings_of(preset: str, **changes: Any) -> Settings:
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
             raise ValueError(f"unknown option {name!r} = {changes[name]!r}. Fix: {hint}")
     return dataclasses.replace(PRESETS[preset], **changes)
+
+
+def _with_new_names(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords by the names they have now; one given by its old name counts."""
+    old = {OLD_NAMES[name]: value for name, value in given.items() if name in OLD_NAMES}
+    return {name: value for name, value in given.items() if name not in OLD_NAMES} | old
+
+
+def _built(variant: Any, **known: Any) -> Any:
+    """A variant, with those of the known parameters that are its own."""
+    return variant(**{field.name: known[field.name] for field in dataclasses.fields(variant)})
 
 
 def one_of(name: str, value: object, known: tuple[str, ...]) -> None:
@@ -121,7 +160,7 @@ def _sources(candidates: tuple[str, ...]) -> None:
     if not candidates:
         raise ValueError("candidates must name at least one source, got none. Fix: candidates=('local',)")
     for source in candidates:
-        one_of("candidates", source, CANDIDATES)
+        one_of("candidates", source, tuple(SOURCES))
     if len(set(candidates)) < len(candidates):
         raise ValueError(f"candidates must not repeat a source, got {candidates}. Fix: name each once")
 
@@ -154,8 +193,8 @@ def _whole(name: str, value: object, least: int, fix: str) -> None:
 
 DEFAULT = Settings()
 PAPER = Settings(
-    opening="first-window",
-    opening_runs=1,
+    initial_plan="first-window",
+    initial_runs=1,
     candidates=("local",),
     noise=0.15,
     least_tolerance=0.0,
@@ -163,7 +202,7 @@ PAPER = Settings(
     score="each",
     mean="arithmetic",
     hysteresis=None,
-    gear=None,
+    rescale=None,
     spike=None,
 )
 PRESETS: dict[str, Settings] = {"default": DEFAULT, "paper": PAPER}

@@ -1,121 +1,113 @@
-"""The scheduler's state as plain data: what goes into a checkpoint and comes back from one.
+"""The scheduler's state: everything that changes during a run, in one dataclass that is saved and restored.
 
-Comes in: a scheduler, or a dict. Goes out: str, int, float, bool, None, list and dict only, so that it passes JSON and
-`torch.load(weights_only=True)`. A state that does not fit is refused before anything is changed.
+Goes out and comes in: str, int, float, bool, None, list and dict only, so that it passes JSON and
+`torch.load(weights_only=True)`. The keys are those of release one, whose states are read; they keep its words ("gear"
+is the rescaling, "course" the planned run, "curve" the schedule). Knows nothing of how decisions are made.
 """
 
-import hashlib
-from typing import TYPE_CHECKING, Any
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from lodestar._extras import update_line
 from lodestar.scheduler.clock import Clock
-from lodestar.scheduler.course import Course
-from lodestar.scheduler.curve import Curve
 from lodestar.scheduler.history import History
+from lodestar.scheduler.planned_run import PlannedRun
 from lodestar.scheduler.records.decision import Decision
+from lodestar.scheduler.records.journal import Entries
 from lodestar.scheduler.safety.guard import Cut
-
-if TYPE_CHECKING:
-    from lodestar.scheduler.scheduler import Scheduler
-
-FORMAT = "lodestar-scheduler"
-VERSION = 1
+from lodestar.schedules.schedule import Schedule
 
 
-def save(scheduler: "Scheduler") -> dict[str, Any]:
-    """Everything needed to go on."""
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "forecaster": _fingerprint(scheduler),
-        "settings": scheduler.settings.to_dict(),
-        "seed": scheduler.seed,
-        "mode": scheduler.mode,
-        "built_for": scheduler._built_for,
-        "total_steps": scheduler.total_steps,
-        "last_step": scheduler._last,
-        "settled": scheduler._settled,
-        "revision": scheduler._revision,
-        "closed": scheduler._rates.closed,
-        "gear": scheduler._gear,
-        "gears": list(scheduler._gears),
-        "cut": [scheduler._cut.factor, scheduler._cut.until],
-        "course": scheduler._course.to_dict(),
-        "curve": {"knots": list(scheduler._rates.curve.knots), "lr": list(scheduler._rates.curve.lr)},
-        "history": scheduler._history.to_dict(),
-        "decisions": [decision.to_dict() for decision in scheduler.decisions],
-        "warnings": list(scheduler.warnings),
-        "warned": sorted(scheduler._journal.warned),
-    }
+@dataclasses.dataclass
+class State:
+    """Where one run stands."""
 
+    clock: Clock
+    history: History
+    planned: PlannedRun  # what is followed, as it was forecast
+    schedule: Schedule  # the rate of every step so far and to come; never rewritten behind the present
+    entries: Entries = dataclasses.field(default_factory=Entries)
+    last_step: int = 0  # the highest step asked for
+    settled: int = 0  # points whose end has been passed
+    revision: int = 0  # how often the run's length was changed
+    closed: int | None = None  # the gate closed after this step; None while it is open
+    rescale: float = 1.0  # the job's rate times this is the rate the forecaster sees
+    rescales: list[float] = dataclasses.field(default_factory=list)  # as found, one a window; their mean is `rescale`
+    cut: Cut = dataclasses.field(default_factory=Cut)
 
-def restore(scheduler: "Scheduler", saved: dict[str, Any]) -> None:
-    """Put a saved state into a scheduler built with the same arguments."""
-    _check(scheduler, saved)
-    try:
-        parts = _parts(scheduler, saved)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise ValueError(f"the scheduler's state is damaged: {error!r}. Fix: resume from another checkpoint") from error
-    journal, rates = scheduler._journal, scheduler._rates
-    journal.decisions, journal.warnings, journal.warned = parts.pop("journal")
-    rates.curve, rates.closed = parts.pop("rates")
-    for name, value in parts.items():
-        setattr(scheduler, name, value)
-    clock = scheduler._clock
-    scheduler._next = clock.end(scheduler._settled) if scheduler._settled < clock.points else clock.total_steps
-    has = {"settings": scheduler.settings.to_dict(), "seed": scheduler.seed, "mode": scheduler.mode}
-    for name, now in has.items():
-        if saved.get(name) != now:
-            scheduler._warn(
-                f"other {name}",
-                f"the state was saved with {name} {saved.get(name)!r}, this scheduler has {now!r}, which holds now",
-            )
+    def extend(self, clock: Clock, used: Callable[[int], float]) -> None:
+        """Put the run on a clock of another length; `used` is the rate of any step so far."""
+        old, here = self.clock, self.last_step
+        place = here * old.points / old.total_steps - self.planned.start
+        self.history = self.history.rebinned(clock.total_steps, used, here)
+        self.clock, self.settled = clock, clock.complete(here)
+        self.revision += 1
+        self.planned = self.planned.stretched(self.settled, clock.points, place)
+        self.cut = Cut(self.cut.factor, round(self.cut.until * old.total_steps / clock.total_steps))
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "total_steps": self.clock.total_steps,
+            "last_step": self.last_step,
+            "settled": self.settled,
+            "revision": self.revision,
+            "closed": self.closed,
+            "gear": self.rescale,
+            "gears": list(self.rescales),
+            "cut": [self.cut.factor, self.cut.until],
+            "course": self.planned.to_dict(),
+            "curve": {"knots": list(self.schedule.knots), "lr": list(self.schedule.lr)},
+            "history": self.history.to_dict(),
+            "decisions": [decision.to_dict() for decision in self.entries.decisions],
+            "warnings": list(self.entries.warnings),
+            "warned": sorted(self.entries.warned),
+        }
 
-def _parts(scheduler: "Scheduler", saved: dict[str, Any]) -> dict[str, Any]:
-    closed, _ = saved["closed"], int(saved["built_for"])
-    factor, until = saved["cut"]
-    return {
-        "_clock": Clock(int(saved["total_steps"]), scheduler._clock.points, scheduler._clock.window),
-        "_last": int(saved["last_step"]),
-        "_settled": int(saved["settled"]),
-        "_revision": int(saved["revision"]),
-        "_gear": float(saved.get("gear", 1.0)),  # states of before gears have none
-        "_gears": [float(gear) for gear in saved.get("gears", ())],
-        "_cut": Cut(float(factor), int(until)),
-        "_course": Course.from_dict(saved["course"]),
-        "rates": (
-            Curve(list(map(float, saved["curve"]["knots"])), list(map(float, saved["curve"]["lr"]))),
-            None if closed is None else int(closed),
-        ),
-        "_history": History.from_dict(saved["history"]),
-        "journal": (
-            [Decision.from_dict(one) for one in saved["decisions"]],
-            [str(one) for one in saved["warnings"]],
-            {str(one) for one in saved["warned"]},
-        ),
-    }
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], clock: Clock) -> "State":
+        """Back from `to_dict`, on the grid of `clock`; a ValueError if a part is missing or does not fit."""
+        try:
+            state = cls._read(data, dataclasses.replace(clock, total_steps=int(data["total_steps"])))
+            state._check()
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise ValueError(
+                f"the scheduler's state is damaged: {error!r}. Fix: resume from another checkpoint"
+            ) from error
+        return state
 
-
-def _check(scheduler: "Scheduler", saved: dict[str, Any]) -> None:
-    if not isinstance(saved, dict) or saved.get("format") != FORMAT:
-        raise ValueError("this is not a scheduler's state. Fix: pass what Scheduler.state_dict() returned")
-    version = saved.get("version")
-    if not isinstance(version, int) or version > VERSION:
-        raise ValueError(
-            f"the state has version {version!r}, this Lodestar reads up to {VERSION}. Fix: {update_line()}"
-        )
-    if saved.get("forecaster") != _fingerprint(scheduler):
-        raise ValueError(
-            "the state was saved with another forecaster, and its plan would mean nothing here. "
-            "Fix: build the scheduler with the forecaster file the run was started with"
+    @classmethod
+    def _read(cls, data: Mapping[str, Any], clock: Clock) -> "State":
+        factor, until = data["cut"]
+        curve = data["curve"]
+        return cls(
+            clock=clock,
+            history=History.from_dict(data["history"]),
+            planned=PlannedRun.from_dict(data["course"]),
+            schedule=Schedule("steered", curve["lr"], knots=curve["knots"], last_step=clock.total_steps),
+            entries=Entries(
+                [Decision.from_dict(decision) for decision in data["decisions"]],
+                [str(text) for text in data["warnings"]],
+                {str(kind) for kind in data["warned"]},
+            ),
+            last_step=int(data["last_step"]),
+            settled=int(data["settled"]),
+            revision=int(data["revision"]),
+            closed=None if data["closed"] is None else int(data["closed"]),
+            rescale=float(data.get("gear", 1.0)),  # the first states had none
+            rescales=[float(factor) for factor in data.get("gears", ())],
+            cut=Cut(float(factor), int(until)),
         )
 
-
-def _fingerprint(scheduler: "Scheduler") -> str:
-    """Tells forecasters apart; the same before and after a forecaster is written and read."""
-    forecaster = scheduler.forecaster
-    digest = hashlib.sha256(forecaster.spread.tobytes())
-    for array in (forecaster.references.merit, forecaster.ranges.low, forecaster.ranges.high):
-        digest.update(array.tobytes())
-    return digest.hexdigest()[:16]
+    def _check(self) -> None:
+        clock, history, planned = self.clock, self.history, self.planned
+        rules = {
+            f"history of a run of {clock.total_steps} steps": history.total_steps == clock.total_steps,
+            f"history of {clock.points} points": history.points == clock.points,
+            "course to the run's end": planned.start + len(planned.lr) - 1 == clock.points,
+            f"settled of 0 to {clock.points}": 0 <= self.settled <= clock.points,
+            f"last_step of 0 to {clock.total_steps}": 0 <= self.last_step <= clock.total_steps,
+        }
+        for rule, holds in rules.items():
+            if not holds:
+                raise ValueError(f"it must have a {rule}")

@@ -116,7 +116,7 @@ def test_the_forms_of_the_optimizer_are_told_apart():
 
 def test_each_part_that_differs_from_the_paper_is_switched_off_once():
     found = study("parts", Variant())
-    different = [name for name in vars(DEFAULT) if getattr(DEFAULT, name) != getattr(PAPER, name)]
+    different = [name for name in DEFAULT.to_dict() if getattr(DEFAULT, name) != getattr(PAPER, name)]
     changed = [one for one in found if one.changes]
     assert [dict(one.changes).keys() for one in changed] == [{name} for name in different]
     for one, name in zip(changed, different, strict=True):

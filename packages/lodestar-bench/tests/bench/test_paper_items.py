@@ -164,7 +164,7 @@ def test_a_replayed_scheduler_decides_at_every_window():
     run = curve(PLAN.tuning(PLAN.entrants[0])[0])
     scheduler = Scheduler(random_forecaster(seed=0, points=40), run.total_steps, seed=0, window=0.1)
     replay(Steered(scheduler), run, evaluate_every=4)
-    assert len(scheduler.decisions) == 10  # the opening, and one at the end of each window but the last
+    assert len(scheduler.decisions) == 10  # the initial plan, and one at the end of each window but the last
 
 
 def test_the_papers_figures_are_of_tasks_of_the_bench():

@@ -1,1 +1,1 @@
-"""Records: decisions, the journal and the log they are kept in, and how forecasts are scored afterwards."""
+"""Records: decisions and their outcomes, the journal and the log they are kept in, and how forecasts are scored."""

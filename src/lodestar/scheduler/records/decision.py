@@ -1,32 +1,18 @@
 """A decision: what was seen at a window's edge, what was weighed, and what was done. Plain data, kept and logged.
 
-`Outcome` values are sentences: they are what a person reads in the log. Knows nothing of how decisions are made.
+It is built up on the way: the five steps fill in what they found (`steps/steer.py`), the scheduler completes it with
+when it was made and the rates that follow. On disk a prediction interval is called a band, as in release one.
+Knows nothing of how decisions are made.
 """
 
 import dataclasses
-import enum
 import math
 from collections.abc import Mapping
 from typing import Any
 
-_KEYS = {"interval": "band", "forecast_interval": "forecast_band"}  # what a log calls them since the first release
+from lodestar.scheduler.records.outcome import Outcome, outcome_of
 
-
-class Outcome(enum.StrEnum):
-    """What became of a decision."""
-
-    OPENING = "opened with the plan decoded from the best past run"
-    REPLANNED = "replanned: the learning rate of the best candidates is followed"
-    KEPT = "kept the plan: no candidate beat its forecast by enough"
-    NONE_ACCEPTED = "kept the plan: no candidate's loss came near this run's"
-    NO_CONSENSUS = "kept the plan: too few members of the ensemble agree on any candidate"
-    NOTHING_SEEN = "kept the plan: no finite loss was observed in the last window"
-    NOT_FINITE = "kept the plan: the forecasts were not finite"
-    FAILED = "kept the plan: the decision failed, see the warnings"
-    GATED = "the gate is closed: the plain schedule is followed"
-    GEARED = "changed gear: this job answers to a learning rate otherwise than the past runs did"
-    CUT = "cut the learning rate for one window: the loss jumped far above its forecast, or was not finite"
-    EXTENDED = "the run's length changed: the rest of the plan was stretched to fit"
+_ON_DISK = {"interval": "band", "forecast_interval": "forecast_band"}  # field -> its name in logs and states
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,9 +30,9 @@ class Winner:
 class Decision:
     """One decision. Numbers that do not exist are None; loss and metric are smoothed, as the forecaster sees them."""
 
-    window: int
-    step: int  # made after this optimizer step
-    outcome: Outcome
+    window: int = 0
+    step: int = 0  # made after this optimizer step
+    outcome: Outcome = Outcome.NOTHING_SEEN
     loss: float | None = None
     metric: float | None = None
     tolerance: float | None = None
@@ -72,26 +58,24 @@ class Decision:
         return self.lr[-1][1] if self.lr else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, the outcome as its sentence."""
-        data = dataclasses.asdict(self)
-        data["outcome"] = str(self.outcome)
-        data["winners"] = [dataclasses.asdict(winner) for winner in self.winners]
+        """Plain data, the outcome as its kind and as its sentence."""
+        data = {_ON_DISK.get(name, name): value for name, value in dataclasses.asdict(self).items()}
+        data["outcome"], data["outcome_kind"] = str(self.outcome), self.outcome.kind
+        data["winners"] = list(data["winners"])
         data["lr"] = [list(pair) for pair in self.lr]
-        for name, key in _KEYS.items():
-            pair = data.pop(name)
-            data[key] = None if pair is None else list(pair)
+        for name in _ON_DISK.values():
+            data[name] = None if data[name] is None else list(data[name])
         return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Decision":
-        """Back from `to_dict`; fields this version does not know are left out."""
-        known = {field.name for field in dataclasses.fields(cls)}
-        names = {key: name for name, key in _KEYS.items()}
-        kept = {names.get(key, key): value for key, value in data.items() if names.get(key, key) in known}
-        kept["outcome"] = Outcome(kept["outcome"])
+        """Back from `to_dict`, or from what release one wrote; fields this version does not know are left out."""
+        names = {field.name: _ON_DISK.get(field.name, field.name) for field in dataclasses.fields(cls)}
+        kept = {name: data[key] for name, key in names.items() if key in data}
+        kept["outcome"] = outcome_of(data["outcome"], data.get("outcome_kind"))
         kept["winners"] = tuple(Winner(**winner) for winner in kept.get("winners", ()))
         kept["lr"] = tuple((int(step), float(lr)) for step, lr in kept.get("lr", ()))
-        for name in _KEYS:
+        for name in _ON_DISK:
             if kept.get(name) is not None:
                 low, high = kept[name]
                 kept[name] = (float(low), float(high))

@@ -1,9 +1,11 @@
 """The journal: decisions and warnings of one run, kept in memory and appended to the log.
 
-Comes in: decisions, sentences. Goes out: lists, and lines of the log once the run is under way (a scheduler that is
-built only to load a checkpoint leaves no trace of its own opening). Writing never raises.
+Comes in: decisions, sentences. Goes out: `Entries`, plain data that the scheduler's state holds, and lines of the log
+once the run is under way (a scheduler that is built only to load a checkpoint leaves no trace of its own beginning).
+Writing never raises.
 """
 
+import dataclasses
 import logging
 from typing import Any
 
@@ -14,20 +16,27 @@ from lodestar.scheduler.records.log import LogWriter
 logger = logging.getLogger("lodestar.scheduler")
 
 
-class Journal:
-    """What happened, in order."""
+@dataclasses.dataclass
+class Entries:
+    """What happened so far, in order; of each kind of warning the first."""
 
-    def __init__(self, writer: LogWriter | None, header: dict[str, Any]):
-        self.decisions: list[Decision] = []
-        self.warnings: list[str] = []
-        self.warned: set[str] = set()
+    decisions: list[Decision] = dataclasses.field(default_factory=list)
+    warnings: list[str] = dataclasses.field(default_factory=list)
+    warned: set[str] = dataclasses.field(default_factory=set)
+
+
+class Journal:
+    """Adds to the entries of a run, and tells the log and the listeners."""
+
+    def __init__(self, entries: Entries, writer: LogWriter | None, header: dict[str, Any]):
+        self.entries = entries
         self.listeners: list[Listener] = []
         self._writer = writer
         self._waiting: list[dict[str, Any] | Decision] = [header]
 
     def decide(self, decision: Decision) -> None:
         """Keep a decision."""
-        self.decisions.append(decision)
+        self.entries.decisions.append(decision)
         self._waiting.append(decision)
 
     def observe(self, step: int, loss: float | None, metric: float | None, lr: float) -> None:
@@ -38,16 +47,16 @@ class Journal:
 
     def warn(self, kind: str, text: str, step: int) -> None:
         """Keep a warning, once of each kind."""
-        if kind in self.warned:
+        if kind in self.entries.warned:
             return
-        self.warned.add(kind)
-        self.warnings.append(text)
+        self.entries.warned.add(kind)
+        self.entries.warnings.append(text)
         self._waiting.append({"kind": "warning", "step": step, "text": text})
         logger.warning("%s", text)
 
-    def resume(self, header: dict[str, Any]) -> None:
-        """Forget what waits to be logged: an earlier job has logged it."""
-        self._waiting = [header]
+    def resume(self, entries: Entries, header: dict[str, Any]) -> None:
+        """Go on after `entries`, which an earlier job has logged."""
+        self.entries, self._waiting = entries, [header]
 
     def flush(self) -> None:
         """Write what waits. A log that cannot be written is a warning, no more."""

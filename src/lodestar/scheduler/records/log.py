@@ -1,8 +1,9 @@
 """The decision log: one JSON object a line, appended as the run goes, readable by a person and by `lodestar explain`.
 
-Comes in: records. Goes out: a file that outlives a kill: a half line at the end is closed off by the next writer and
-skipped by readers. A job resumed from a checkpoint decides some windows again; the later line counts. Writing never
-raises: a full disk must not stop a training job, so `append` says what went wrong instead.
+The first line names the run and its settings. Comes in: records. Goes out: a file that outlives a kill: a half line at
+the end is closed off by the next writer and skipped by readers. A job resumed from a checkpoint decides some windows
+again; the later line counts. Writing never raises: a full disk must not stop a training job, so `append` says what went
+wrong instead.
 """
 
 import dataclasses
@@ -15,9 +16,11 @@ from typing import Any
 from lodestar._errors import LodestarError
 from lodestar._extras import update_line
 from lodestar.scheduler.records.decision import Decision
+from lodestar.scheduler.records.outcome import Outcome
 
 FORMAT = "lodestar-log"
 VERSION = 1
+_BEFORE = {Outcome.CUT: 0, Outcome.RESCALED: 1}  # what may come beside a window's own decision, and before it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,6 +31,16 @@ class Log:
     decisions: list[Decision]
     warnings: list[str]
     skipped: int
+
+    @property
+    def run_name(self) -> str | None:
+        """The run it is the log of; None in a log of release one, which does not say."""
+        return self.header.get("run", {}).get("name")
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the job told about its run."""
+        return self.header.get("run", {}).get("facts", {})
 
 
 class LogWriter:
@@ -75,11 +88,11 @@ def read_log(path: str | os.PathLike[str]) -> Log:
         raise LodestarError(
             f"{path} has log version {newest}, this Lodestar reads up to {VERSION}. Fix: {update_line()}"
         )
-    latest: dict[tuple[int, int], Decision] = {}
+    latest: dict[tuple[int, int, int], Decision] = {}
     for record in records:
         if record.get("kind") == "decision":
             decision = Decision.from_dict(record)
-            latest[(decision.step, decision.window)] = decision
+            latest[(decision.step, decision.window, _BEFORE.get(decision.outcome, len(_BEFORE)))] = decision
     warnings = list(dict.fromkeys(record["text"] for record in records if record.get("kind") == "warning"))
     return Log(heads[-1], [latest[key] for key in sorted(latest)], warnings, skipped)
 

@@ -1,1 +1,1 @@
-"""Safety: caps, the spike guard and the gate."""
+"""Safety: caps, the spike guard, the gate, and the base schedule it falls to."""

@@ -32,4 +32,4 @@ def log(curves: NDArray[np.float64], scale: Channel) -> NDArray[np.float64]:
     return scale.inverse(scale.forward(curves).mean(axis=0))
 
 
-MEANS: dict[str, Mean] = {"arithmetic": arithmetic, "log": log}
+MEANS: dict[str, Mean] = {"log": log, "arithmetic": arithmetic}

@@ -1,12 +1,14 @@
-"""Where candidates come from: interchangeable sources of latents, each one function.
+"""Where candidates come from: interchangeable sources of latents.
 
 "local": the live latent and noise around it (the paper's). "references": the best past runs, encoded at the same place
 in the run, then the same with noise: local noise cannot leave the region of a flat stretch, past runs can. "midpoint":
 halfway between the live latent and each of those. Comes in: latents. Goes out: latents (members, samples, latent) and
-the name of each sample's source. A new source is one function and its line in `SOURCES`.
+the name of each sample's source. A new source is one class that holds its own parameters, and its place in `SOURCES`.
 """
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,52 +16,90 @@ from numpy.typing import NDArray
 from lodestar.scheduler.steps.perturb import perturb
 
 Latents = NDArray[np.float64]
-Source = Callable[[Latents, Latents, int, float, Latents, np.random.Generator], Latents]
 
 
-def local(
-    live: Latents, references: Latents, count: int, noise: float, spread: Latents, rng: np.random.Generator
-) -> Latents:
+class Source(Protocol):
+    """`live` is (members, latent), `references` (members, runs, latent), `spread` (members, latent)."""
+
+    name: ClassVar[str]
+
+    @property
+    def noise(self) -> float:
+        """In units of the spread of the training latents."""
+        ...
+
+    def draw(
+        self, live: Latents, references: Latents, count: int, spread: Latents, rng: np.random.Generator
+    ) -> Latents:
+        """`count` latents (members, count, latent)."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Local:
     """The live latent, unperturbed first, then with noise."""
-    return perturb(live, count, noise, spread, rng)
+
+    name: ClassVar[str] = "local"
+    noise: float
+
+    def draw(
+        self, live: Latents, references: Latents, count: int, spread: Latents, rng: np.random.Generator
+    ) -> Latents:
+        """Around the live latent."""
+        return perturb(live, count, self.noise, spread, rng)
 
 
-def past_runs(
-    live: Latents, references: Latents, count: int, noise: float, spread: Latents, rng: np.random.Generator
-) -> Latents:
+@dataclasses.dataclass(frozen=True)
+class References:
     """Past runs, best first; once they are used up, the same again with noise."""
-    runs = references.shape[1]
-    which = np.arange(count) % runs
-    draws = rng.standard_normal((references.shape[0], count, references.shape[2]))
-    draws[:, :runs] = 0.0
-    return references[:, which] + noise * spread[:, None] * draws
+
+    name: ClassVar[str] = "references"
+    noise: float
+
+    def draw(
+        self, live: Latents, references: Latents, count: int, spread: Latents, rng: np.random.Generator
+    ) -> Latents:
+        """At and around past runs."""
+        runs = references.shape[1]
+        which = np.arange(count) % runs
+        draws = rng.standard_normal((references.shape[0], count, references.shape[2]))
+        draws[:, :runs] = 0.0
+        return references[:, which] + self.noise * spread[:, None] * draws
 
 
-def midpoint(
-    live: Latents, references: Latents, count: int, noise: float, spread: Latents, rng: np.random.Generator
-) -> Latents:
-    """Halfway from the live latent to what `past_runs` gives."""
-    return 0.5 * (live[:, None] + past_runs(live, references, count, noise, spread, rng))
+@dataclasses.dataclass(frozen=True)
+class Midpoint:
+    """Halfway from the live latent to what `References` draws."""
+
+    name: ClassVar[str] = "midpoint"
+    noise: float
+
+    def draw(
+        self, live: Latents, references: Latents, count: int, spread: Latents, rng: np.random.Generator
+    ) -> Latents:
+        """Between the live latent and past runs."""
+        return 0.5 * (live[:, None] + References(self.noise).draw(live, references, count, spread, rng))
 
 
-SOURCES: dict[str, Source] = {"local": local, "references": past_runs, "midpoint": midpoint}
+SOURCES: dict[str, type[Local] | type[References] | type[Midpoint]] = {
+    source.name: source for source in (Local, References, Midpoint)
+}
 
 
 def gather(
-    names: tuple[str, ...],
+    sources: Sequence[Source],
     samples: int,
     live: Latents,
     references: Latents,
-    noise: float,
     spread: Latents,
     rng: np.random.Generator,
 ) -> tuple[Latents, list[str]]:
     """`samples` latents shared out over the sources, the first sources taking what is left over."""
     if references.shape[1] == 0:  # a forecaster without past runs still has its noise
-        names = ("local",)
+        sources = [Local(sources[0].noise)]
     parts, labels = [], []
-    for index, name in enumerate(names):
-        count = samples // len(names) + (index < samples % len(names))
-        parts.append(SOURCES[name](live, references, count, noise, spread, rng))
-        labels += [name] * count
+    for index, source in enumerate(sources):
+        count = samples // len(sources) + (index < samples % len(sources))
+        parts.append(source.draw(live, references, count, spread, rng))
+        labels += [source.name] * count
     return np.concatenate(parts, axis=1), labels

@@ -1,4 +1,4 @@
-"""Gears: a job to which a rate means more, or less, than it did to the past runs is found out and its plan scaled."""
+"""Rescaling: a job to which a rate means more, or less, than to the past runs is found out and its plan scaled."""
 
 import math
 
@@ -11,8 +11,8 @@ from lodestar.forecaster import Context
 from lodestar.forecaster.preprocessing.normaliser import LOSS
 from lodestar.runs import Direction, Run, Series
 from lodestar.scheduler import Outcome, Scheduler
-from lodestar.scheduler.steps import rescale as gear
-from lodestar.scheduler.steps.rescale import FIRST, find_gear
+from lodestar.scheduler.steps import rescale
+from lodestar.scheduler.steps.rescale import FIRST, find_rescale
 from lodestar.schedules import trapezoid
 from lodestar.testing import random_forecaster
 
@@ -66,35 +66,35 @@ def job(forecaster, speed, shift, **settings):
     return one
 
 
-def test_a_job_like_the_past_runs_stays_in_gear_one(forecaster):
+def test_a_job_like_the_past_runs_is_not_rescaled(forecaster):
     one = job(forecaster, 1.0, 0.0)
     assert one.warnings == []
-    assert all(decision.outcome is not Outcome.GEARED for decision in one.decisions)
+    assert all(decision.outcome is not Outcome.RESCALED for decision in one.decisions)
 
 
 @pytest.mark.parametrize(("speed", "low", "high"), [(2.5, 1.2, 4.0), (0.4, 0.2, 0.8)])
-def test_the_gear_says_how_much_more_or_less_a_rate_does(forecaster, speed, low, high):
+def test_the_factor_says_how_much_more_or_less_a_rate_does(forecaster, speed, low, high):
     rates = trapezoid(0.03, STEPS, warmup=0.1).rates
     loss, metric = outcome(rates, speed, 0.3, np.random.default_rng(3))
     series = (Series(AT, part[AT - 1]) for part in (loss, metric, rates))
     live = forecaster.recipe.to_points(*series, STEPS)
-    found = find_gear(forecaster, live, round(0.3 * forecaster.points), 8.0, 4.0)
+    found = find_rescale(forecaster, live, round(0.3 * forecaster.points), 8.0, 4.0)
     assert found is not None
     assert low < found.factor < high
 
 
-def test_a_change_of_gear_is_recorded_and_scales_the_plan(forecaster):
-    plain, geared = (job(forecaster, 2.5, 0.5, gear=gear, hysteresis=1e6, spike=None) for gear in (None, 8.0))
-    first = next(decision for decision in geared.decisions if decision.outcome is Outcome.GEARED)
+def test_a_rescaling_is_recorded_and_scales_the_plan(forecaster):
+    plain, rescaled = (job(forecaster, 2.5, 0.5, rescale=most, hysteresis=1e6, spike=None) for most in (None, 8.0))
+    first = next(decision for decision in rescaled.decisions if decision.outcome is Outcome.RESCALED)
     assert first.step >= FIRST * STEPS
     assert "divided by" in first.note
     step = first.step + 1
-    assert first.first_lr == geared.followed().lr_at(step)
+    assert first.first_lr == rescaled.followed().lr_at(step)
     by = float(first.note.split("divided by ")[1].split(";")[0])
-    assert plain.followed().lr_at(step) / geared.followed().lr_at(step) == pytest.approx(by, rel=0.05)
+    assert plain.followed().lr_at(step) / rescaled.followed().lr_at(step) == pytest.approx(by, rel=0.05)
 
 
-def test_a_gear_survives_a_checkpoint(forecaster):
+def test_a_rescaling_survives_a_checkpoint(forecaster):
     def half(one, first, last):
         rng = np.random.default_rng(5)
         for step in range(first, last + 1):
@@ -109,7 +109,7 @@ def test_a_gear_survives_a_checkpoint(forecaster):
     assert half(first, 131, 200).plan() == half(again, 131, 200).plan()
 
 
-def test_a_state_from_before_there_were_gears_is_read(forecaster):
+def test_a_state_from_before_there_was_rescaling_is_read(forecaster):
     saved = Scheduler(forecaster, STEPS).state_dict()
     for name in ("gear", "gears"):
         del saved[name]
@@ -123,7 +123,7 @@ def test_the_metric_is_needed(forecaster):
     for step in range(1, 200):
         one.lr_at(step)
         one.observe(step, loss=5.0)
-    assert all(decision.outcome is not Outcome.GEARED for decision in one.decisions)
+    assert all(decision.outcome is not Outcome.RESCALED for decision in one.decisions)
     assert one.warnings == []
 
 
@@ -134,11 +134,12 @@ def test_nothing_is_found_in_forecasts_that_are_not_finite():
     )
     live.values[:8, 0] = np.nan
     with np.errstate(all="ignore"):
-        assert find_gear(forecaster, live, 8, 8.0, 0.0) is None
+        assert find_rescale(forecaster, live, 8, 8.0, 0.0) is None
 
 
 @pytest.mark.parametrize(
-    ("change", "words"), [({"gear": 1.0}, "above 1"), ({"unlike": -1.0}, "negative"), ({"opening": "last"}, "opening")]
+    ("change", "words"),
+    [({"rescale": 1.0}, "above 1"), ({"unlike": -1.0}, "negative"), ({"initial_plan": "last"}, "initial_plan")],
 )
 def test_settings_out_of_range_are_refused(change, words):
     with pytest.raises(ValueError, match=words):
@@ -153,8 +154,8 @@ def test_losses_that_past_runs_logged_late_do_not_make_a_job_unlike_them(forecas
     seen = round(0.2 * forecaster.points)
     found = []
     for lag in (0, 2):
-        monkeypatch.setattr(gear, "_most_lag", lambda past, lag=lag: lag)
-        one = find_gear(forecaster, live, seen, 8.0, 4.0)
+        monkeypatch.setattr(rescale, "_most_lag", lambda past, lag=lag: lag)
+        one = find_rescale(forecaster, live, seen, 8.0, 4.0)
         assert one is not None
         found.append(one.unlike)
     assert found[1] < 0.5 * found[0]
@@ -164,4 +165,4 @@ def test_losses_that_past_runs_logged_late_do_not_make_a_job_unlike_them(forecas
 def test_a_loss_may_be_as_late_as_logs_are_rare(logged, lag):
     mask = np.zeros((100, 3), dtype=bool)
     mask[: round(100 * logged), LOSS] = True
-    assert gear._most_lag([Context(np.zeros((100, 3)), mask, 0)]) == lag
+    assert rescale._most_lag([Context(np.zeros((100, 3)), mask, 0)]) == lag
