@@ -9,8 +9,8 @@ import sys
 import time
 
 ALL = (
-    *("runtime", "decision", "overhead", "store", "memory", "fit", "accuracy"),
-    *("trackers_mlflow", "trackers_tensorboard", "sweep", "kills", "ray", "bench_tasks", "report"),
+    *("runtime", "decision", "overhead", "store", "memory", "fit"),
+    *("trackers_mlflow", "trackers_tensorboard", "sweep", "kills", "ray", "report"),
 )
 
 

@@ -9,7 +9,6 @@
     ├── ForecasterError   a forecaster file is damaged, newer than this version, or not one
     ├── TrackerError      an experiment tracker cannot be reached or understood
     ├── SweepError        a sweep cannot start or go on
-    ├── BenchError        a benchmark's task, data or method is missing or broken
     └── MissingExtra      an optional package is not installed (also an ImportError)
 
 A bad *argument* is a plain `ValueError`, raised where the object is built. Each message names the thing, the rule, the
@@ -51,10 +50,6 @@ class TrackerError(LodestarError):
 
 class SweepError(LodestarError):
     """A sweep cannot start or go on."""
-
-
-class BenchError(LodestarError):
-    """A benchmark's task, data or method is missing or broken."""
 
 
 class MissingExtra(LodestarError, ImportError):

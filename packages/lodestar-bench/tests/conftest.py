@@ -1,3 +1,5 @@
-"""The same steady ground as for the tests of the product."""
+"""The same examples every time, however slow the machine: Hypothesis's own profile for that."""
 
-from tests.steady import pytest_runtest_protocol as pytest_runtest_protocol
+from hypothesis import settings
+
+settings.load_profile("ci")

@@ -6,7 +6,7 @@ nothing of which pieces there are: see `plan`.
 
 import dataclasses
 
-from lodestar._errors import BenchError
+from lodestar_bench._errors import BenchError
 
 
 @dataclasses.dataclass(frozen=True)

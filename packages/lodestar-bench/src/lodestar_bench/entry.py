@@ -5,13 +5,12 @@ out: a `Bench`, ready to be carried out. An unknown name is an error that lists 
 nothing.
 """
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from lodestar._errors import BenchError
 from lodestar.schedules import PAPER_SHAPES
 from lodestar_bench import methods, tasks
+from lodestar_bench._errors import BenchError
 from lodestar_bench.entrant import Entrant
 from lodestar_bench.home import Facts, Home
 from lodestar_bench.plan import Plan, Source
@@ -87,9 +86,5 @@ def _fixed(problem: AbstractProblem) -> dict[str, object]:
         "steps_per_epoch": problem.steps_per_epoch,
         "batch_size": problem.batch_size,
         "evaluate_every": problem.evaluate_every,
-        "recipe": {key: _listed(value) for key, value in dataclasses.asdict(problem.recipe).items()},
+        "recipe": problem.recipe.as_kept(),
     }
-
-
-def _listed(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value

@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from lodestar import _disk
-from lodestar._errors import BenchError, StoreError
+from lodestar._errors import StoreError
 from lodestar.runs import Direction, RunStore
 from lodestar.sweep.journal import held
 from lodestar_bench import published
+from lodestar_bench._errors import BenchError
 from lodestar_bench.diary import Diary
 from lodestar_bench.entrant import Entrant
 from lodestar_bench.plan import Plan

@@ -74,6 +74,11 @@ class AbstractController(abc.ABC):
 class AbstractMethod(abc.ABC):
     """A method under test."""
 
+    def __init_subclass__(cls, **options: Any):
+        super().__init_subclass__(**options)
+        if "optimiser" in vars(cls):  # as release one spelt it, and methods of your own may
+            cls.optimizer = vars(cls)["optimiser"]
+
     name: str
     title: str
     group: Literal["paper", "modern", "ours"]
@@ -89,6 +94,10 @@ class AbstractMethod(abc.ABC):
     @abc.abstractmethod
     def optimizer(self, problem: AbstractProblem, value: float) -> Optimizer:
         """How updates are made. Methods with the same form should return optimizers that compile once (see cache)."""
+
+    def optimiser(self, problem: AbstractProblem, value: float) -> Optimizer:
+        """Release one's spelling of `optimizer`."""
+        return self.optimizer(problem, value)
 
     @abc.abstractmethod
     def controller(

@@ -31,6 +31,11 @@ class Recipe:
     b1: float = 0.9
     b2: float = 0.999
 
+    def as_kept(self) -> dict[str, Any]:
+        """For JSON files, under the names of release one, so that its results count as those of the same recipe."""
+        fields = {"optimiser" if key == "optimizer" else key: value for key, value in dataclasses.asdict(self).items()}
+        return {**fields, "rates": list(self.rates)}
+
 
 @dataclasses.dataclass(frozen=True)
 class Figures:

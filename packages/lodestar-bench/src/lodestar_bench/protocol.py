@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from lodestar import _disk
-from lodestar._errors import BenchError
 from lodestar.runs import Run, Scalar
 from lodestar.sweep import AbstractExecutor, Done, Event, Failed, Job, Schedule, Trial
 from lodestar_bench import work
+from lodestar_bench._errors import BenchError
 from lodestar_bench.entrant import Piece
 from lodestar_bench.home import Facts, Home
 from lodestar_bench.plan import Plan

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from lodestar import _disk
-from lodestar._errors import BenchError
 from lodestar.runs import Status
+from lodestar_bench._errors import BenchError
 from lodestar_bench.diary import Entry
 from lodestar_bench.results import FINAL, KEYS, LEARN, Record
 

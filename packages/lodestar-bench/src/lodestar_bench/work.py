@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from lodestar._errors import BenchError
 from lodestar.runs import Run, RunStore, Scalar, Status
 from lodestar.sweep import Report, Schedule
 from lodestar_bench import methods, tasks
+from lodestar_bench._errors import BenchError
 from lodestar_bench.compiling import compiling
 from lodestar_bench.kept_programs import keep_programs
 from lodestar_bench.method import AbstractMethod

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import lodestar
 
-FITTING = ("prepare", "latent", "forecaster")
+FITTING = ("fitting", "forecaster")
 STEERING = (*FITTING, "scheduler")
 
 

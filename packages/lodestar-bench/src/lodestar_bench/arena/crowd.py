@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar._errors import BenchError
+from lodestar_bench._errors import BenchError
 from lodestar_bench.compiled import Position, programs
 from lodestar_bench.method import Optimizer
 from lodestar_bench.problem import AbstractProblem, Figures, ModelState, Params, Split

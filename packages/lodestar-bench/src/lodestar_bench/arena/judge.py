@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from lodestar._errors import BenchError
 from lodestar.forecaster import Forecaster, load
 from lodestar.runs import Direction, RunSet, Status
 from lodestar.scheduler import Scheduler
 from lodestar_bench import methods
+from lodestar_bench._errors import BenchError
 from lodestar_bench.arena import lockstep
 from lodestar_bench.arena.code_mark import FITTING, STEERING, code_mark
 from lodestar_bench.arena.contestant import Baseline, Contestant, Replay, Sweep, Variant, plain
@@ -285,9 +285,8 @@ class Judge:
 
 def about(problem: AbstractProblem) -> dict[str, Any]:
     """What an arena rests on."""
-    recipe = {key: plain(value) for key, value in dataclasses.asdict(problem.recipe).items()}
     sizes = ("total_steps", "steps_per_epoch", "batch_size", "evaluate_every")
-    fixed = {**{name: getattr(problem, name) for name in sizes}, "recipe": recipe}
+    fixed = {**{name: getattr(problem, name) for name in sizes}, "recipe": problem.recipe.as_kept()}
     told = {"task": problem.task, "scale": problem.scale, "metric_name": problem.metric_name}
     return {**told, "direction": str(problem.direction), "fixed": fixed}
 

@@ -82,10 +82,7 @@ def arena_command(
       lodestar bench arena --task diamonds-mlp --ablate parts --ablate horizon
       lodestar bench arena --task cifar10-mlp --show
     """
-    from lodestar._extras import need
-
     os.environ.setdefault("XLA_FLAGS", ONE_THREAD)  # runs share the cores among themselves, a product has one
-    need("jax", "bench")
     from lodestar_bench import tasks
     from lodestar_bench.arena.home import ArenaHome
 

@@ -139,11 +139,8 @@ def table_command(
       lodestar bench table1 --task digits-mlp --scale smoke --seeds 5 --out try
       lodestar bench table1 --task fmnist-cnn --task cifar100-resnet18 --scale cpu --out bench-out
       lodestar bench table1 --task digits-mlp --methods cosine,lodestar,mine.py:MyMethod --out bench-out
-      lodestar bench table1 --task fmnist-cnn --published bench/results --out bench-out    (only what is not there)
+      lodestar bench table1 --task fmnist-cnn --published results --out bench-out    (only what is not there)
     """
-    from lodestar._extras import need
-
-    need("jax", "bench")
     from lodestar_bench.entry import open_bench
 
     values = _tuning(tune)

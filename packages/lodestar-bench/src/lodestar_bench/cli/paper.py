@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lodestar.cli import _screen
+from lodestar.sweep.executors.cores import cores_here
+from lodestar_bench._errors import BenchError
 
 if TYPE_CHECKING:
-    from lodestar_bench.paper.produce import Outcome
+    from lodestar_bench.paper.produce import Order, Outcome
 
 
 def paper_command(
@@ -29,6 +31,9 @@ def paper_command(
     to: Annotated[
         Path | None, typer.Option("--to", metavar="FOLDER", help="Where results go. Default: OUT/paper.")
     ] = None,
+    draw_only: Annotated[
+        bool, typer.Option("--draw-only", help="Draw what --to holds, from its data; no runs are needed.")
+    ] = False,
     again: Annotated[bool, typer.Option("--again", help="Make anew what is there already.")] = False,
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Seeds of a method, for items that train anew. Default: the item's own.")
@@ -36,48 +41,55 @@ def paper_command(
     jobs: Annotated[int | None, typer.Option(min=1, help="Runs at once. Default: one for each core.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was made as JSON.")] = False,
 ) -> None:
-    """Make the paper's tables and figures from a bench's runs, each with its data, drawn twice, told in words.
+    """Make the paper's tables and figures from a bench's runs, each with its data, drawn, and told in words.
 
     Reads what lodestar bench table1 left in --out. What was made from the same runs before is not made again, so stop
     it at any moment and give the same command once more. Results: a folder for each item with CSV or Parquet data, PNG
-    and SVG figures and a README that says what came out and where it differs from the paper; and index.html with all
-    charts, to hover over.
+    figures and a README that says what came out and where it differs from the paper; and index.html with all charts,
+    to hover over.
 
     \b
     Examples:
       lodestar bench paper                                        list the items
       lodestar bench paper all --out bench-out                    all items for every task found there
       lodestar bench paper table1 cost --task digits-mlp --out bench-out --to results
+      lodestar bench paper all --draw-only --to results           figures and index.html from the data kept there
     """
     from lodestar_bench import paper
 
     if not items:
         _list(as_json)
         return
-    chosen = paper.items(items)
-    from lodestar._extras import need
-
-    need("jax", "bench")
-    from lodestar.sweep.executors.cores import cores_here
-    from lodestar_bench.paper.produce import Order, find_homes, produce
+    chosen, folder = paper.items(items), to or out / "paper"
     from lodestar_bench.paper.publish import publish
 
-    homes, folder = find_homes(out, task or [], scale), to or out / "paper"
-    command = shlex.join(["lodestar", *sys.argv[1:]])
-    order = Order(folder, command, jobs or cores_here(), seeds=seeds, again=again)
     outcomes: list[Outcome] = []
     with _screen.progress("the paper's items", None, quiet=as_json) as update:
+        if not draw_only:
+            from lodestar_bench.paper.produce import Order, find_homes
 
-        def tell(item: str, home: str, done: int, of: int, what: str) -> None:
-            update(done, f"{item}, {home}: {what} ({done} of {of})")
-
-        for item in chosen:
-            for outcome in produce([item], homes, order, tell):
-                outcomes.append(outcome)
-                _say(outcome, quiet=as_json)
+            command = shlex.join(["lodestar", *sys.argv[1:]])
+            order = Order(folder, command, jobs or cores_here(), seeds=seeds, again=again)
+            outcomes = _make(chosen, find_homes(out, task or [], scale), order, update, as_json)
         update(0, "drawing")
         files = publish(chosen, folder)
+    if draw_only and not files:
+        raise BenchError(f"there are no data of the paper's items in {folder}. Fix: name their folder as --to")
     _close(outcomes, files, folder, as_json)
+
+
+def _make(chosen, homes, order: "Order", update, quiet: bool) -> "list[Outcome]":
+    from lodestar_bench.paper.produce import produce
+
+    def tell(item: str, home: str, done: int, of: int, what: str) -> None:
+        update(done, f"{item}, {home}: {what} ({done} of {of})")
+
+    outcomes: list[Outcome] = []
+    for item in chosen:
+        for outcome in produce([item], homes, order, tell):
+            outcomes.append(outcome)
+            _say(outcome, quiet=quiet)
+    return outcomes
 
 
 def _say(outcome: "Outcome", *, quiet: bool) -> None:

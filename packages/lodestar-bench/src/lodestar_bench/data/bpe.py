@@ -10,7 +10,7 @@ import sys
 import unicodedata
 from pathlib import Path
 
-from lodestar._errors import BenchError
+from lodestar_bench._errors import BenchError
 from lodestar_bench.data.download import Remote
 from lodestar_bench.data.source import Form, Source
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lodestar._errors import BenchError
+from lodestar_bench._errors import BenchError
 from lodestar_bench.data import cifar_sheets
 from lodestar_bench.data.download import Remote
 from lodestar_bench.data.rows import Rows

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar._errors import BenchError
-from lodestar._extras import need
+from lodestar_bench._errors import BenchError
 from lodestar_bench.data.rows import Rows
 
 LABELS = ("train_lables.json", "test_lables.json")  # spelt so in the package
@@ -36,8 +35,10 @@ def _rows(sheets: list[Path], labels: Path) -> Rows:
 
 
 def _sheet(path: Path) -> NDArray[np.uint8]:
+    from PIL import Image
+
     try:
-        with need("PIL.Image", "bench").open(path) as opened:
+        with Image.open(path) as opened:
             pixels = np.asarray(opened.convert("RGB"))
     except (OSError, SyntaxError) as error:  # Pillow's word for a broken PNG is SyntaxError
         raise BenchError(f"{path} cannot be decoded ({error}). Fix: unpack the package again") from error

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar._errors import BenchError
+from lodestar_bench._errors import BenchError
 from lodestar_bench.data.download import Remote
 from lodestar_bench.data.source import Form, Source
 

@@ -18,7 +18,7 @@ import urllib.request
 from pathlib import Path
 
 from lodestar._disk import PARTIAL, cannot_write, locked
-from lodestar._errors import BenchError
+from lodestar_bench._errors import BenchError
 
 _LOG = logging.getLogger(__name__)
 _PIECE = 1 << 20

@@ -7,7 +7,7 @@ import functools
 
 import numpy as np
 
-from lodestar._errors import BenchError
+from lodestar_bench._errors import BenchError
 from lodestar_bench.data.download import Remote
 from lodestar_bench.data.idx import read_idx
 from lodestar_bench.data.rows import Rows

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar._errors import BenchError
+from lodestar_bench._errors import BenchError
 
 _UNSIGNED_BYTE = 8
 

@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar._errors import BenchError
-from lodestar._extras import need
+from lodestar_bench._errors import BenchError
 from lodestar_bench.data.rows import Rows
 from lodestar_bench.data.source import Form, Source
 
@@ -104,4 +103,6 @@ def _decode(item: Path | bytes, side: int) -> NDArray[np.uint8]:
 
 @functools.cache
 def _pillow():
-    return need("PIL.Image", "bench")
+    from PIL import Image
+
+    return Image

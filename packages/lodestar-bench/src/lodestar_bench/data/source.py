@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from lodestar._errors import BenchError
+from lodestar_bench._errors import BenchError
 from lodestar_bench.data.download import Remote, fetch
 
 VARIABLE = "LODESTAR_DATA"

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar._disk import replace_file
-from lodestar._errors import BenchError
+from lodestar_bench._errors import BenchError
 from lodestar_bench.data import bpe
 from lodestar_bench.data.download import Remote
 from lodestar_bench.data.source import Form, Source, cache

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar._errors import BenchError
-from lodestar._extras import need
 from lodestar.runs import RunSet, Scalar
+from lodestar_bench._errors import BenchError
 from lodestar_bench.method import AbstractController, AbstractLook
 from lodestar_bench.methods.recipes_own import AbstractTaught
 from lodestar_bench.problem import AbstractProblem
@@ -91,8 +90,6 @@ class LearnedMethod(AbstractTaught):
         del runs
         if allowed_runs < 1:
             raise BenchError(f"method {self.name!r} learns by training and needs allowed_runs >= 1, got {allowed_runs}")
-        for module in ("gymnasium", "stable_baselines3"):
-            need(module, "bench")
         from lodestar_bench.rl import episodes as world
         from lodestar_bench.rl import ppo
 

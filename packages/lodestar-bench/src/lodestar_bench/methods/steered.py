@@ -15,11 +15,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar._errors import BenchError
 from lodestar.runs import RunSet, Scalar
 from lodestar.scheduler import Outcome, Scheduler
 from lodestar.scheduler.settings import Preset
 from lodestar.sweep import Schedule
+from lodestar_bench._errors import BenchError
 from lodestar_bench.method import AbstractController, AbstractLook, Optimizer
 from lodestar_bench.methods.recipes_own import AbstractTaught
 from lodestar_bench.methods.schedule import Scheduled

@@ -8,7 +8,7 @@ import importlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from lodestar._errors import BenchError
+from lodestar_bench._errors import BenchError
 from lodestar_bench.paper.item import AbstractItem
 
 _LINES = {

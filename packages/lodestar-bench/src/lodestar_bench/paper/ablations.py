@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lodestar._errors import BenchError
 from lodestar.runs import Direction, Run, RunSet
 from lodestar.scheduler.settings import PRESETS
+from lodestar_bench._errors import BenchError
 from lodestar_bench.arena.contestant import Sweep, Variant
 from lodestar_bench.arena.home import FOLDER, ArenaHome
 from lodestar_bench.arena.result import Result, mark_of

@@ -1,13 +1,13 @@
-"""Paper to draw on: a `Picture` as the bytes of a PNG or SVG file, in the ink of every other figure of Lodestar.
+"""Paper to draw on: a `Picture` as the bytes of a PNG file, in the ink of every other figure of Lodestar.
 
 Comes in: a picture. Goes out: bytes. `grid` lays out panels, `plain_log` labels an axis. Matplotlib without pyplot: no
 global figures. Knows nothing of what is drawn.
 """
 
 import io
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
 
-from lodestar._extras import need
 from lodestar.report.ink import STYLE
 from lodestar_bench.paper.item import Picture
 
@@ -18,16 +18,30 @@ if TYPE_CHECKING:
 DOTS = 130  # an inch
 
 
-def picture_bytes(picture: Picture, kind: str) -> bytes:
-    """The picture as a PNG or SVG file on white."""
-    matplotlib, buffer = need("matplotlib", "cli"), io.BytesIO()
-    with matplotlib.rc_context({**matplotlib.rcParamsDefault, **STYLE, "backend": "Agg"}):
-        figure = need("matplotlib.figure", "cli").Figure(figsize=(picture.width, picture.height))
+def picture_bytes(picture: Picture) -> bytes:
+    """The picture as a PNG file on white."""
+    buffer = io.BytesIO()
+    with _ink():
+        drawn(picture).savefig(buffer, format="png", facecolor="white", dpi=DOTS)
+    return buffer.getvalue()
+
+
+def drawn(picture: Picture) -> "Figure":
+    """The picture as a figure of matplotlib."""
+    from matplotlib.figure import Figure
+
+    with _ink():
+        figure = Figure(figsize=(picture.width, picture.height))
         figure.set_layout_engine("constrained")
         picture.draw(figure)
-        stamp = {"metadata": {"Date": None}} if kind == "svg" else {}
-        figure.savefig(buffer, format=kind, facecolor="white", dpi=DOTS, **stamp)
-    return buffer.getvalue()
+    return figure
+
+
+def _ink() -> AbstractContextManager[None]:
+    import matplotlib
+
+    style: dict[Any, Any] = {**matplotlib.rcParamsDefault, **STYLE, "backend": "Agg"}
+    return matplotlib.rc_context(style)
 
 
 def grid(figure: "Figure", rows: int, columns: int, *, share_x: bool = False) -> "list[list[Axes]]":
@@ -46,7 +60,8 @@ def legend_below(figure: "Figure", axes: "Axes", columns: int = 4) -> None:
 
 def plain_log(axes: "Axes", which: str = "y") -> None:
     """A logarithmic axis with numbers one reads at once: 0.01, 0.02, 0.05."""
-    ticker = need("matplotlib.ticker", "cli")
+    from matplotlib import ticker
+
     axis = axes.yaxis if which == "y" else axes.xaxis
     (axes.set_yscale if which == "y" else axes.set_xscale)("log")
     low, high = axis.get_view_interval()

@@ -11,10 +11,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lodestar._errors import BenchError
 from lodestar.forecaster import Forecaster, load
 from lodestar.runs import RunSet
 from lodestar.sweep import AbstractExecutor, LocalExecutor
+from lodestar_bench._errors import BenchError
 from lodestar_bench.entrant import Entrant
 from lodestar_bench.home import Facts, Home
 from lodestar_bench.plan import Plan, records_of

@@ -11,9 +11,9 @@ import statistics
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from lodestar._errors import BenchError
 from lodestar.runs import Scalar
 from lodestar.sweep import Done, Failed, Job, Trial
+from lodestar_bench._errors import BenchError
 from lodestar_bench.paper import draw_cost
 from lodestar_bench.paper.context import OURS, Context
 from lodestar_bench.paper.cost_trial import FUNCTION

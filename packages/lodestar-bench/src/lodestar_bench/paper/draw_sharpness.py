@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lodestar._extras import need
 from lodestar.report.ink import COLOURS, FAINT, INK
 from lodestar_bench.paper.canvas import grid, legend_below
 from lodestar_bench.paper.item import Made, Picture
@@ -82,7 +81,8 @@ def _end(figure: "Figure", made: Sequence[Made]) -> None:
 
 def _log_across(axes: "Axes") -> None:
     """A logarithmic x axis with plain numbers at 1, 2 and 5."""
-    ticker = need("matplotlib.ticker", "cli")
+    from matplotlib import ticker
+
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
@@ -119,7 +119,7 @@ def _lines(axes: "Axes", lines: Sheet) -> None:
     for place, row in enumerate(lines.rows()):
         axes.axhline(row["line"], color=FAINT, linestyle=":" if place == 0 else "--", linewidth=1.2)
         axes.annotate(
-            f"edge, {row['optimizer']}: {row['line']:.3g}", (1, row["line"]), (-2, 2),
+            f"edge, {row['optimiser']}: {row['line']:.3g}", (1, row["line"]), (-2, 2),
             xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=7, color=FAINT, ha="right",
         )  # fmt: skip
 
@@ -172,7 +172,7 @@ def _charts_along(one: Made) -> "list[Block]":
             if scaled and np.isfinite(curve[scaled]).any():
                 told = f"{name}, preconditioned"
                 series.append(Line(told, 100 * curve["part"], curve[scaled], colour=place, dashed=True))
-        rules = [Rule(row["line"], label=f"edge, {row['optimizer']}") for row in one["lines"].rows()]
+        rules = [Rule(row["line"], label=f"edge, {row['optimiser']}") for row in one["lines"].rows()]
         log = quantity in ("loss", "sharpness", "stability") and bool(np.nanmin(one["along"][quantity]) > 0)
         found.append(
             Chart(

@@ -56,10 +56,7 @@ class Made:
 
 @dataclasses.dataclass(frozen=True)
 class Picture:
-    """A figure for print: `draw(figure)` fills a matplotlib figure of that size (inches); drawn as PNG and SVG.
-
-    A cloud of many points should be drawn with `rasterized=True`: the SVG stays small.
-    """
+    """A figure for print: `draw(figure)` fills a matplotlib figure of that size (inches); drawn as PNG."""
 
     name: str
     caption: str

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from lodestar import _disk
-from lodestar._errors import BenchError, StoreError
+from lodestar._errors import StoreError
 from lodestar.runs import Direction
+from lodestar_bench._errors import BenchError
 from lodestar_bench.home import Facts
 from lodestar_bench.paper.context import Context
 from lodestar_bench.paper.item import AbstractItem, Findings, Made

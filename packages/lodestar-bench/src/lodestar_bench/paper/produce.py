@@ -12,7 +12,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from lodestar._errors import BenchError, LodestarError
+from lodestar._errors import LodestarError
+from lodestar_bench._errors import BenchError
 from lodestar_bench.diary import machine
 from lodestar_bench.home import FILE, Home
 from lodestar_bench.paper.context import Context

@@ -3,7 +3,7 @@
     FOLDER/README.md             every item in a sentence or two, with links
     FOLDER/index.html            charts of all items; opens offline
     FOLDER/table1/README.md      what came out, the figures, how it was made
-    FOLDER/table1/*.png, *.svg   the figures; the data lie in FOLDER/table1/TASK-SCALE/
+    FOLDER/table1/*.png          the figures; the data lie in FOLDER/table1/TASK-SCALE/
 
 Comes in: a folder with kept data. Goes out: paths. Computes nothing: figures and words are the item's.
 """
@@ -44,10 +44,10 @@ def all_kept(folder: Path, item: str) -> list[Made]:
 
 def _item(item: AbstractItem, made: list[Made], folder: Path) -> list[Path]:
     pictures = item.draw(made)
-    files = {f"{one.name}.{kind}": picture_bytes(one, kind) for one in pictures for kind in ("png", "svg")}
+    files = {f"{picture.name}.png": picture_bytes(picture) for picture in pictures}
     files["README.md"] = _page(item, made, pictures).encode()
     here = folder / item.name
-    for old in (*here.glob("*.png"), *here.glob("*.svg")):
+    for old in (*here.glob("*.png"), *here.glob("*.svg")):  # release one drew SVGs as well
         if old.name not in files:
             old.unlink()
     for name, data in files.items():
@@ -56,7 +56,7 @@ def _item(item: AbstractItem, made: list[Made], folder: Path) -> list[Path]:
 
 
 def _page(item: AbstractItem, made: Sequence[Made], pictures: Sequence[Picture]) -> str:
-    figures = [f"![{one.caption}]({one.name}.png)\n\n*{one.caption}* ([SVG]({one.name}.svg))" for one in pictures]
+    figures = [f"![{one.caption}]({one.name}.png)\n\n*{one.caption}*" for one in pictures]
     return "\n\n".join([f"# {item.title}", item.words(made), *figures, "## How it was made", *map(_made, made)]) + "\n"
 
 
@@ -92,8 +92,9 @@ def _list(there: Sequence[tuple[AbstractItem, list[Made]]]) -> str:
     parts = [
         "# The paper's tables and figures",
         f"Those of {PAPER}, made anew from bench runs of {tasks}: `lodestar bench paper all`. "
-        "[index.html](index.html) has the charts of all, to hover over. Each folder holds the data, the figures for "
-        "print, what came out in words, and the command, the machine, the seeds and the time it took.",
+        "Each folder holds the data, the figures, what came out in words, and the command, the machine, the seeds and "
+        "the time it took. index.html, beside this file, has the charts of all, to hover over; where it is missing, "
+        "`lodestar bench paper all --draw-only --to .` in this folder draws it from the data.",
     ]
     for item, made in there:
         parts.append(f"## [{item.title}]({item.name}/README.md)")

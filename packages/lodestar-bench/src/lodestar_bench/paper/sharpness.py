@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lodestar._errors import BenchError
 from lodestar.runs import Scalar
 from lodestar.schedules import SHAPES
 from lodestar.sweep import Done, Failed, Job, Trial
+from lodestar_bench._errors import BenchError
 from lodestar_bench.curvature import stability
 from lodestar_bench.entrant import Piece
 from lodestar_bench.paper import draw_sharpness
@@ -63,7 +63,7 @@ class SharpnessItem(AbstractItem):
                     "end", ("method", "title", "group", "seed", "status", "test", *END), (_end(*one) for one in told)
                 ),
                 Sheet.of("along", heads, along),
-                Sheet.of("lines", ("quantity", "optimizer", "line"), _lines(context.problem.recipe)),
+                Sheet.of("lines", ("quantity", "optimiser", "line"), _lines(context.problem.recipe)),
             ),
             seeds=tuple(sorted({piece.seed for piece, _ in told})),
             notes=(_again(context, told), *(f"{name} could not be made again: {why}" for name, why in failed.items())),

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
-
-from lodestar._extras import need
+from pyarrow import csv, parquet
 
 MOST_LINES = 1500
 """Rows up to which a sheet is a CSV."""
@@ -67,26 +67,23 @@ class Sheet:
 
     def to_bytes(self) -> bytes:
         """The file."""
-        arrow, sink = need("pyarrow", "cli"), io.BytesIO()
-        table = arrow.table({key: arrow.array(values.tolist()) for key, values in self.columns.items()})
+        sink = io.BytesIO()
+        table = pa.table({key: pa.array(values.tolist()) for key, values in self.columns.items()})
         if self.file.endswith(".csv"):
-            csv = need("pyarrow.csv", "cli")
             csv.write_csv(table, sink, csv.WriteOptions(quoting_style="needed"))
         else:
-            need("pyarrow.parquet", "cli").write_table(table, sink, compression="zstd")
+            parquet.write_table(table, sink, compression="zstd")
         return sink.getvalue()
 
 
 def read_sheet(name: str, file: str, kinds: Mapping[str, str], data: bytes) -> Sheet:
     """The sheet that `to_bytes` wrote."""
-    arrow = need("pyarrow", "cli")
-    types = {"int": arrow.int64(), "float": arrow.float64(), "text": arrow.string()}
+    types = {"int": pa.int64(), "float": pa.float64(), "text": pa.string()}
     if file.endswith(".csv"):
-        csv = need("pyarrow.csv", "cli")
         convert = csv.ConvertOptions(column_types={key: types[kind] for key, kind in kinds.items()})
         table = csv.read_csv(io.BytesIO(data), convert_options=convert)
     else:
-        table = need("pyarrow.parquet", "cli").read_table(io.BytesIO(data))
+        table = parquet.read_table(io.BytesIO(data))
     return Sheet(name, {key: _array(table[key].to_pylist()) for key in kinds})
 
 

@@ -106,7 +106,7 @@ def _opinions(one: Made) -> str:
 
 def _edge(one: Made) -> list[str]:
     """How often the runs that were followed lay beyond the edge."""
-    lines = {row["quantity"]: row["line"] for row in one["lines"].rows() if row["optimizer"] == "gradient descent"}
+    lines = {row["quantity"]: row["line"] for row in one["lines"].rows() if row["optimiser"] == "gradient descent"}
     lines |= {row["quantity"]: row["line"] for row in one["lines"].rows() if row["quantity"] == "preconditioned"}
     told = []
     for name in dict.fromkeys(one["along"]["method"].tolist()):

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar._disk import write_whole
-from lodestar._errors import BenchError
 from lodestar._extras import update_line
+from lodestar_bench._errors import BenchError
 from lodestar_bench.rl.layers import GLOBALS, STATISTICS, adjacency
 
 FORMAT = "lodestar-policy"

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
-from lodestar._errors import BenchError
+from lodestar_bench._errors import BenchError
 from lodestar_bench.problem import SCALES, AbstractProblem
 from lodestar_bench.tasks.classification import Classification
 from lodestar_bench.tasks.task import Task

@@ -4,9 +4,10 @@ Comes in: a scale. Goes out: a problem. The budget is short on purpose (few epoc
 schedules differ. Not in the paper.
 """
 
+from typing import Any
+
 import numpy as np
 
-from lodestar._extras import need
 from lodestar_bench.data.rows import Rows, Splits
 from lodestar_bench.data.split import shuffled
 from lodestar_bench.models.mlp import mlp
@@ -31,9 +32,11 @@ def model(scale: str, narrower: int = 1) -> Model:
 
 def splits() -> Splits:
     """797 digits to learn from, 500 to validate, 500 to test."""
-    images, labels = need("sklearn.datasets", "bench").load_digits(return_X_y=True)
-    order = shuffled(len(labels), "digits-mlp")
-    every = Rows((images[order] / 16.0).astype(np.float32), labels[order].astype(np.int32))
+    from sklearn.datasets import load_digits
+
+    digits: Any = load_digits()
+    order = shuffled(len(digits.target), "digits-mlp")
+    every = Rows((digits.data[order] / 16.0).astype(np.float32), digits.target[order].astype(np.int32))
     return Splits(every[:797], every[797:1297], every[1297:])
 
 

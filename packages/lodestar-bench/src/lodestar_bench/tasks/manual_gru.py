@@ -9,7 +9,7 @@ import importlib
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar._errors import BenchError
+from lodestar_bench._errors import BenchError
 from lodestar_bench.data.rows import Rows, Splits
 from lodestar_bench.data.split import shuffled
 from lodestar_bench.models.gru import gru

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar._errors import BenchError
+from lodestar_bench._errors import BenchError
 from lodestar_bench.data.rows import Rows, Splits
 from lodestar_bench.data.source import Form, Source
 from lodestar_bench.data.split import shuffled
