@@ -102,6 +102,6 @@ def _draw(log: "Log", out: Path) -> None:
     from lodestar.report.sections.decisions import decision_charts
     from lodestar.report.sections.steered import Steered
 
-    charts = decision_charts(Steered(out.stem, log))
+    charts = decision_charts(Steered(out.stem, log, out.stem))
     _disk.write_whole(out, file_bytes(chart_panel("decisions", charts), out.suffix.lower().removeprefix(".")))
     _screen.err().print(_screen.safe(f"Figure: {out}"))

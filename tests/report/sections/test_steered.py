@@ -1,6 +1,7 @@
-"""Steered runs: logs find their runs by the rates they decided; decisions are told in words; charts hold it all."""
+"""Steered runs: logs find their runs by name; decisions are told in words; charts hold it all."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,11 +9,10 @@ from tests.curves import toy_run
 from tests.scheduler.live import loss_at, metric_at, train
 
 from lodestar._errors import LodestarError
-from lodestar.report.html import Bars, Chart, Fold, Line, Points, Table
+from lodestar.report.html import Bars, Chart, Fold, Line, Notes, Points, Table, Text
 from lodestar.report.sections.decisions import decision_blocks
 from lodestar.report.sections.pilots import pilot_blocks
-from lodestar.report.sections.recognise import agrees, match_runs
-from lodestar.report.sections.steered import read_steered
+from lodestar.report.sections.steered import join_runs, read_steered
 from lodestar.report.sections.why import why
 from lodestar.runs import Facts, Run, Series
 from lodestar.scheduler import Decision, Outcome, Scheduler
@@ -21,6 +21,7 @@ from lodestar.scheduler.settings import PRESETS
 from lodestar.testing import random_forecaster
 
 STEPS = 400
+RELEASE_ONE = Path(__file__).parents[2] / "release_one"
 
 
 def steered_run(name: str, rates: list[float]) -> Run:
@@ -44,11 +45,20 @@ def forecaster():
 
 @pytest.fixture(scope="module")
 def jobs(forecaster, tmp_path_factory):
-    """A folder of two logs, and the runs they belong to, under names that do not tell."""
+    """A folder of two logs, and the runs they belong to, which only their headers name."""
     folder = tmp_path_factory.mktemp("logs")
     runs = []
     for seed in (0, 1):
-        one = Scheduler(forecaster, STEPS, log=folder / f"job-{seed}.jsonl", tolerance=20.0, hysteresis=None, seed=seed)
+        one = Scheduler(
+            forecaster,
+            STEPS,
+            log=folder / f"job-{seed}.jsonl",
+            run_name=f"tracked {seed}",
+            facts={"task": "toy", "seed": seed},
+            tolerance=20.0,
+            hysteresis=None,
+            seed=seed,
+        )
         runs.append(steered_run(f"tracked {seed}", train(one, 1, STEPS)))
     return folder, runs
 
@@ -57,53 +67,50 @@ def charts(blocks) -> dict[str, Chart]:
     return {block.title: block for block in blocks if isinstance(block, Chart)}
 
 
-def test_a_log_finds_its_own_run(jobs):
+def texts(blocks) -> list[tuple[str, str]]:
+    return [(block.text, block.tone) for block in blocks if isinstance(block, Text)]
+
+
+def test_a_log_finds_the_run_its_header_names(jobs):
     folder, runs = jobs
-    found = match_runs(read_steered([folder]), [toy_run("x", total=STEPS), *runs[::-1]])
-    assert [one.run.name for one in found if one.run] == ["tracked 0", "tracked 1"]
+    found = join_runs(read_steered([folder]), [toy_run("job-0", total=STEPS), *runs[::-1]])
+    assert [one.run for one in found] == runs
+    assert found[0].facts == {"task": "toy", "seed": 0}
 
 
-def test_a_run_with_another_rate_or_length_is_not_it(jobs):
-    folder, runs = jobs
-    one = read_steered([folder])[0]
-    other = runs[0].replace(lr=Series(runs[0].lr.steps, 1.01 * runs[0].lr.values))
-    assert agrees(one, runs[0])
-    assert not agrees(one, other)
-    assert not agrees(one, runs[0].replace(total_steps=STEPS + 1))
-
-
-def test_the_same_plan_with_another_seed_is_not_it(jobs):
-    """Jobs that kept one plan differ by what they measured alone."""
-    folder, (run, _) = jobs
-    (one, _) = read_steered([folder])
-    other = run.replace(name="seed 2", loss=Series(run.loss.steps, 1.2 * run.loss.values))
-    assert agrees(one, other)
-    assert [found.run for found in match_runs([one], [other])] == [None]
-    (found,) = match_runs([one], [other, run])
-    assert found.run is run
-
-
-def test_a_run_is_given_to_one_log_only(jobs):
-    folder, (run, _) = jobs
-    (one, _) = read_steered([folder])
-    found = match_runs([one, dataclasses.replace(one, name="copy")], [run])
-    assert [twin.run for twin in found] == [run, None]
-
-
-def test_a_name_in_common_settles_it(jobs):
-    folder, (run, _) = jobs
-    (one, _) = read_steered([folder])
-    named = run.replace(name="job-0", metric=Series.empty(), loss=Series(run.loss.steps, 9 * run.loss.values))
-    (found,) = match_runs([one], [run, named])
+def test_a_log_without_a_run_in_its_header_is_of_the_run_with_its_files_name(jobs, forecaster):
+    (log,) = sorted((RELEASE_ONE / "files").glob("*.jsonl"))
+    (one,) = read_steered([log])
+    assert not one.states_run
+    assert one.run_name == log.stem
+    named = toy_run(log.stem)
+    (found,) = join_runs([one], [toy_run("other"), named])
     assert found.run is named
 
 
-def test_in_shadow_mode_the_name_tells(forecaster, tmp_path):
+def test_a_log_whose_run_is_not_there_is_drawn_alone_and_that_is_said(jobs):
+    folder, (run, _) = jobs
+    (one, _) = join_runs(read_steered([folder]), [run.replace(name="other")])
+    assert one.run is None
+    (notes,) = [block for block in decision_blocks(one, None) if isinstance(block, Notes)]
+    assert "No run here is called tracked 0: only what the log holds is drawn." in [text for _, text, _ in notes.lines]
+    (sentence,) = [text for text, tone in texts(pilot_blocks([one], None)) if not tone]
+    assert "not among the runs" in sentence
+
+
+def test_two_logs_of_one_run_share_it(jobs):
+    """A job that went on with a new log."""
+    folder, (run, _) = jobs
+    (one, _) = read_steered([folder])
+    found = join_runs([one, dataclasses.replace(one, name="copy")], [run])
+    assert [twin.run for twin in found] == [run, run]
+
+
+def test_in_shadow_mode_the_kind_says_so(forecaster, tmp_path):
     job = Scheduler(forecaster, STEPS, mode="shadow", base=lambda step: 1e-3, log=tmp_path / "mine.jsonl")
     run = steered_run("mine", train(job, 1, STEPS))
-    (one,) = read_steered([tmp_path / "mine.jsonl"])
-    assert agrees(one, run)
-    assert not agrees(one, run.replace(name="yours"))
+    (one,) = join_runs(read_steered([tmp_path / "mine.jsonl"]), [run])
+    assert one.run is run
     assert "shadow" in one.kind
 
 
@@ -137,7 +144,7 @@ def test_everything_a_log_holds_is_drawn(jobs):
 
 
 def test_with_run_and_forecaster_there_are_fans(jobs, forecaster):
-    (one, _) = match_runs(read_steered([jobs[0]]), jobs[1])
+    (one, _) = join_runs(read_steered([jobs[0]]), jobs[1])
     found = charts(decision_blocks(one, forecaster))
     fan = found["forecast fans: accuracy"]
     groups = {series.group for series in fan.series if series.group}
@@ -151,7 +158,7 @@ def test_without_its_run_there_is_no_fan(jobs, forecaster):
 
 
 def test_several_runs_have_an_overview_and_a_fold_each(jobs):
-    blocks = pilot_blocks(match_runs(read_steered([jobs[0]]), jobs[1]), None)
+    blocks = pilot_blocks(join_runs(read_steered([jobs[0]]), jobs[1]), None)
     assert len([block for block in blocks if isinstance(block, Fold)]) == 2
     (table,) = [block for block in blocks if isinstance(block, Table)]
     assert [row[0] for row in table.rows] == ["job-0", "job-1"]

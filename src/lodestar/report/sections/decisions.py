@@ -6,11 +6,25 @@ Comes in: a `Steered`, and the forecaster if there is one. Goes out: charts and 
 import math
 
 from lodestar.forecaster import Forecaster
-from lodestar.report.html import Axis, Bars, Block, Chart, Facts, Line, Notes, Points, Rule, Series, Shading, Table
+from lodestar.report.html import (
+    Axis,
+    Bars,
+    Block,
+    Chart,
+    Facts,
+    Line,
+    Notes,
+    Points,
+    Rule,
+    Series,
+    Shading,
+    Table,
+    Text,
+)
 from lodestar.report.sections.fans import fan_charts
 from lodestar.report.sections.steered import Steered
 from lodestar.report.sections.why import why, word
-from lodestar.report.sections.wording import number, percent
+from lodestar.report.sections.wording import number, percent, short
 from lodestar.scheduler import Decision, Outcome
 from lodestar.scheduler.records.shadow import ShadowScore, score_forecasts
 
@@ -20,7 +34,11 @@ MARKED = {Outcome.REPLANNED: 1, Outcome.CUT: 6, Outcome.GATED: 3, Outcome.EXTEND
 def decision_blocks(steered: Steered, forecaster: Forecaster | None) -> list[Block]:
     """Everything about one run."""
     blocks: list[Block] = [_facts(steered)]
+    if steered.facts:
+        blocks.append(Text(", ".join(f"{key} {value}" for key, value in steered.facts.items()), "faint"))
     notes = [("warning", text, "") for text in steered.log.warnings]
+    if steered.run is None:
+        notes.append(_without_run(steered))
     if steered.log.skipped:
         notes.append(("note", f"{steered.log.skipped} lines of the log could not be read: the job was killed.", ""))
     if notes:
@@ -31,6 +49,14 @@ def decision_blocks(steered: Steered, forecaster: Forecaster | None) -> list[Blo
 def decision_charts(steered: Steered) -> list[Chart]:
     """The learning rate, the forecasts of the end, the futures accepted; only those the log has data for."""
     return [_rate(steered), *_forecast(steered), *_accepted(steered)]
+
+
+def _without_run(steered: Steered) -> tuple[str, str, str]:
+    """Why nothing but the log is drawn."""
+    named = "" if steered.states_run else "This log names no run, so a run of its file's name is looked for. "
+    lacking = f"No run here is called {short(steered.run_name)}: only what the log holds is drawn."
+    fix = "Fix: name the store that holds the run as well" + ("." if steered.states_run else ", or rename the log.")
+    return "note", named + lacking, fix
 
 
 def score(steered: Steered) -> ShadowScore | None:

@@ -1,13 +1,14 @@
 """Steered runs: decision logs read back, and what they hold in the order a reader asks for it.
 
-Comes in: paths of logs. Goes out: `Steered`, without curves; `recognise.py` finds the run of each. Draws nothing.
+Comes in: paths of logs, then runs. Goes out: `Steered`, each with the run it is of. The log's header names that run; a
+log of release one names none, and is taken to be of the run that has its file's name. Draws nothing.
 """
 
 import dataclasses
-import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from lodestar._errors import LodestarError
 from lodestar.runs.run import Run
@@ -17,11 +18,22 @@ from lodestar.scheduler.settings import PRESETS
 
 @dataclasses.dataclass(frozen=True)
 class Steered:
-    """A steered run: its log, and its curves if they were found."""
+    """A steered run: its log, the name its run should have, and its curves if they are among the runs given."""
 
     name: str
     log: Log
+    run_name: str
     run: Run | None = None
+
+    @property
+    def states_run(self) -> bool:
+        """Whether the log itself says which run it is of."""
+        return bool(_stated(self.log).get("name"))
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What the job told the log about its run."""
+        return _stated(self.log).get("facts") or {}
 
     @property
     def total_steps(self) -> int:
@@ -47,11 +59,6 @@ class Steered:
         words = f"preset {preset}" if preset else "own settings"
         return f"{words}, shadow" if self.shadow else words
 
-    @functools.cached_property
-    def decided(self) -> dict[int, float]:
-        """The learning rate by step."""
-        return dict(zip(*self.rates(), strict=True))
-
     def rates(self) -> tuple[list[int], list[float]]:
         """The learning rate as it was decided: each decision's until the next one takes over."""
         decisions = self.log.decisions
@@ -70,8 +77,18 @@ def read_steered(paths: Sequence[str | os.PathLike[str]]) -> list[Steered]:
         log = read_log(file)
         if not log.decisions:
             raise LodestarError(f"the log {file} holds no decision. Fix: leave it out, or wait until the job has begun")
-        found.append(Steered(name, log))
+        found.append(Steered(name, log, str(_stated(log).get("name") or file.stem)))
     return found
+
+
+def join_runs(steered: Sequence[Steered], runs: Mapping[str, Run] | Iterable[Run]) -> list[Steered]:
+    """Each with its run, where a run of that name is among `runs`."""
+    known = runs if isinstance(runs, Mapping) else {run.name: run for run in runs}
+    return [dataclasses.replace(one, run=known.get(one.run_name)) for one in steered]
+
+
+def _stated(log: Log) -> Mapping[str, Any]:
+    return log.header.get("run") or {}
 
 
 def _files(path: Path) -> list[Path]:

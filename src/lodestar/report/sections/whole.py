@@ -17,8 +17,7 @@ from lodestar.report.sections.findings import finding_blocks
 from lodestar.report.sections.glimpse import DRAWN, Glimpse, glimpses
 from lodestar.report.sections.pilots import pilot_blocks
 from lodestar.report.sections.quality import quality_blocks
-from lodestar.report.sections.recognise import Recognition
-from lodestar.report.sections.steered import Steered
+from lodestar.report.sections.steered import Steered, join_runs
 from lodestar.report.sections.sweep import sets, sweep_blocks
 from lodestar.report.sections.wording import count
 from lodestar.runs.run import Run
@@ -50,11 +49,12 @@ def build_report(
     """Look at everything and say it. `drawn`: runs whose curves are shown; `most`: runs the forecaster is tested on."""
     again = tuple(runs) if isinstance(runs, Iterator) else runs
     tell = tick or (lambda what, done, of: None)
-    recognition = Recognition(steered)
+    wanted, kept = {one.run_name for one in steered}, dict[str, Run]()
 
     def watched() -> Iterator[Run]:
         for run in again:
-            recognition.look(run)
+            if run.name in wanted:
+                kept[run.name] = run
             yield run
 
     seen, thinned = glimpses(watched(), drawn, lambda done: tell("reading runs", done, None))
@@ -62,7 +62,7 @@ def build_report(
         raise RunError(
             "there are no runs to report on. Fix: check the path, or make some: lodestar sweep, lodestar import"
         )
-    pilots = recognition.matched()
+    pilots = join_runs(steered, kept)
     diagnosis = diagnose(again, lambda done: tell("examining runs", done, len(seen)))
     notes = [*_about_sets(seen), *_about_logs(pilots, seen, forecaster)]
     quality, own = None, set[str]()
