@@ -19,6 +19,7 @@ MOVED = {
     "lodestar.curvature": "lodestar_bench.curvature",
     "lodestar.forecaster.bands": "lodestar.forecaster.intervals",
     "lodestar.forecaster.library": "lodestar.forecaster.reference_runs",
+    "lodestar.forecaster.quality": "lodestar.fitting.quality",
     "lodestar.latent": "lodestar.fitting",
     "lodestar.latent.fit": "lodestar.fitting.ensemble",
     "lodestar.latent.pieces": "lodestar.fitting.contexts",

@@ -15,8 +15,8 @@ from lodestar.fitting import Report, fit_settings
 from lodestar.fitting.dataset import prepare
 from lodestar.fitting.finish import contexts_of
 from lodestar.fitting.folds import make_folds
+from lodestar.fitting.quality import relative_mse
 from lodestar.fitting.train import Trainer
-from lodestar.forecaster.quality import relative_mse
 from lodestar.runs import Direction
 
 SMALL = {"latent": 6, "hidden": 8, "field_width": 8, "decoder_width": 8, "tokens": 8, "steps": 6, "check_every": 50}

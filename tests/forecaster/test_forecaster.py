@@ -10,7 +10,6 @@ from tests.curves import toy_run
 from lodestar._errors import ForecasterError
 from lodestar.forecaster import Context, Intervals, load
 from lodestar.forecaster.intervals import LEVELS, SEEN, TARGETS
-from lodestar.forecaster.quality import relative_mse, spearman
 from lodestar.forecaster.tokens import context_tokens
 from lodestar.runs import Series
 from lodestar.testing import random_forecaster
@@ -113,22 +112,6 @@ def test_a_short_context_leaves_bins_empty():
 def test_a_context_of_the_wrong_shape_is_refused():
     with pytest.raises(ValueError, match="a context needs values and mask"):
         Context(np.zeros((3, 2)), np.ones((3, 2), bool), 0)
-
-
-def test_relative_mse_by_hand():
-    truth = np.array([[[2.0, 1.0, 0.0], [4.0, 1.0, 0.0]]])
-    forecast = np.array([[[3.0, 1.0, 1.0], [4.0, 3.0, 1.0]]])
-    mask = np.array([[[True, True, True], [True, False, True]]])
-    found = relative_mse(forecast, truth, mask)
-    assert found[0, 0] == pytest.approx(1 / 20)
-    assert found[0, 1] == 0.0
-    assert np.isnan(found[0, 2])
-
-
-def test_spearman_by_hand_with_ties():
-    assert spearman(np.array([1.0, 2, 3, 4]), np.array([10.0, 20, 30, 25])) == pytest.approx(0.8)
-    assert spearman(np.array([1.0, 1, 2]), np.array([1.0, 1, 2])) == pytest.approx(1.0)
-    assert np.isnan(spearman(np.array([1.0, 1, 1]), np.array([1.0, 2, 3])))
 
 
 def test_a_live_job_imports_neither_jax_nor_anything_else_heavy(tmp_path):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lodestar.evaluate.contest import Contest
 from lodestar.evaluate.evaluation import OURS, Ablation, Accuracy, ByChannel, Scope, Truth
 from lodestar.evaluate.trial import Trial
-from lodestar.forecaster.quality import relative_mse
+from lodestar.fitting.quality import relative_mse
 
 
 def accuracy(contest: Contest, fractions: Sequence[float]) -> tuple[Accuracy, ...]:

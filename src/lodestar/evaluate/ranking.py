@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from lodestar.evaluate.contest import Contest
 from lodestar.evaluate.evaluation import Finals, Ranking, Selection
 from lodestar.evaluate.trial import Trial
+from lodestar.fitting.quality import spearman
 from lodestar.forecaster.preprocessing.normaliser import METRIC
-from lodestar.forecaster.quality import spearman
 from lodestar.runs.run import Direction
 
 LEVEL = 0.8

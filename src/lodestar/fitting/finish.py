@@ -14,13 +14,13 @@ from scipy import stats
 
 from lodestar.fitting.dataset import Prepared
 from lodestar.fitting.folds import Fold
+from lodestar.fitting.quality import relative_mse, spearman
 from lodestar.forecaster.architecture import Architecture
 from lodestar.forecaster.forecast import Context
 from lodestar.forecaster.forecaster import Forecaster, Ranges
 from lodestar.forecaster.intervals import LEVELS, SEEN, TARGETS, Intervals, widened
 from lodestar.forecaster.network import Network
 from lodestar.forecaster.preprocessing.normaliser import LR, METRIC
-from lodestar.forecaster.quality import relative_mse, spearman
 from lodestar.forecaster.reference_runs import ReferenceRuns
 from lodestar.runs.run import Direction
 
