@@ -6,7 +6,7 @@ import pytest
 from tests.curves import toy_runs
 
 from lodestar.evaluate.contest import Contest
-from lodestar.evaluate.trial import make_trial
+from lodestar.evaluate.exam import make_exam
 from lodestar.testing import random_forecaster
 
 HELD = (("cosine-0.001-0", "step-0.003-1"), ("onecycle-0.003-0", "constant-0.001-1", "step-0.001-0"))
@@ -35,4 +35,4 @@ def fitted(new, runs):
 def contest(new, runs):
     """Seed 1 under test, seed 0 the past."""
     tested = runs.filter(lambda run: run.facts.seed == 1)
-    return Contest(make_trial(new, tested), runs.filter(lambda run: run.facts.seed == 0))
+    return Contest(make_exam(new, tested), runs.filter(lambda run: run.facts.seed == 0))

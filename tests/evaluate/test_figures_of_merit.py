@@ -9,11 +9,11 @@ from tests.curves import toy_run, toy_runs
 from lodestar.evaluate.accuracy import ablation, accuracy, fractions_of
 from lodestar.evaluate.contest import Contest
 from lodestar.evaluate.coverage import coverage
-from lodestar.evaluate.evaluation import OURS, Spread
+from lodestar.evaluate.evaluation import OURS, MeanStd
+from lodestar.evaluate.exam import make_exam
 from lodestar.evaluate.examples import examples
 from lodestar.evaluate.ranking import finals, ranking, selection
 from lodestar.evaluate.stiffness import stiffness
-from lodestar.evaluate.trial import make_trial
 from lodestar.forecaster import Intervals
 from lodestar.runs import Direction, RunSet
 from lodestar.testing import random_forecaster
@@ -27,7 +27,7 @@ def row_of(rows, **wanted):
 @pytest.mark.parametrize("scope", ["whole run", "still to come"])
 def test_relative_mse_by_hand(contest, scope):
     made = contest.forecast("last value", 0.5)
-    truth = contest.trial.raw
+    truth = contest.exam.raw
     part = slice(0 if scope == "whole run" else 30, None)
     expected = [
         ((m - t)[part] ** 2).sum() / (t[part] ** 2).sum() for m, t in zip(made[..., 0], truth[..., 0], strict=True)
@@ -39,8 +39,8 @@ def test_relative_mse_by_hand(contest, scope):
 
 
 def test_a_spread_leaves_out_what_is_missing():
-    assert Spread.of(np.array([1.0, np.nan, 3.0])) == Spread(2.0, 1.0, 2)
-    assert Spread.of(np.array([np.nan])).runs == 0
+    assert MeanStd.of(np.array([1.0, np.nan, 3.0])) == MeanStd(2.0, 1.0, 2)
+    assert MeanStd.of(np.array([np.nan])).runs == 0
 
 
 def test_nothing_is_still_to_come_at_the_end(contest):
@@ -76,7 +76,7 @@ def test_ours_is_first_by_its_own_solver(contest):
 
 
 def test_kept_steps_fill_the_run_and_rejected_ones_cost(contest):
-    found = stiffness(contest.trial, 0.05)
+    found = stiffness(contest.exam, 0.05)
     for one in found.trajectories:
         assert sum(one.size) == pytest.approx(1.0)
         assert (np.diff(one.evaluations) >= 6).all()
@@ -92,7 +92,7 @@ def test_an_oracle_ranks_and_picks_perfectly(direction):
     """A nearest run whose past holds a copy of every run under test knows how each will end."""
     tested = toy_runs(direction=direction)
     copies = RunSet(run.replace(name=f"copy of {run.name}") for run in tested)
-    contest = Contest(make_trial(random_forecaster(seed=1, points=60, direction=direction), tested), copies)
+    contest = Contest(make_exam(random_forecaster(seed=1, points=60, direction=direction), tested), copies)
     found = row_of(ranking(contest, [0.5]), forecaster="nearest run")
     assert found.spearman == pytest.approx(1.0)
     assert found.rmse == pytest.approx(0.0, abs=1e-9)
@@ -108,12 +108,12 @@ def test_an_oracle_ranks_and_picks_perfectly(direction):
 
 
 def test_an_interval_without_end_holds_everything_and_one_without_width_nothing(contest):
-    shape = contest.trial.forecaster.intervals.low.shape
+    shape = contest.exam.forecaster.intervals.low.shape
     for width, share in ((1e3, 1.0), (0.0, 0.0)):
         intervals = Intervals(np.full(shape, -width), np.full(shape, width), np.zeros(shape[1:]))
-        model = dataclasses.replace(contest.trial.forecaster, intervals=intervals)
-        trial = dataclasses.replace(contest.trial, forecaster=model)
-        for row in coverage(Contest(trial), [0.05, 0.5]):
+        model = dataclasses.replace(contest.exam.forecaster, intervals=intervals)
+        exam = dataclasses.replace(contest.exam, forecaster=model)
+        for row in coverage(Contest(exam), [0.05, 0.5]):
             assert {row.loss, row.metric, row.lr, row.final_metric} == {share}
 
 
@@ -123,7 +123,7 @@ def test_coverage_counts_only_what_is_to_come(contest):
 
 def test_finals_are_the_last_point_of_the_forecast(contest):
     (found,) = finals(contest, [0.2])
-    made = contest.trial.natural(contest.seen(0.2).centre)[:, -1, 1]
+    made = contest.exam.natural(contest.seen(0.2).centre)[:, -1, 1]
     np.testing.assert_allclose(found.forecast, made)
     assert (np.array(found.lower) <= made).all()
     assert (made <= np.array(found.upper)).all()
@@ -131,9 +131,9 @@ def test_finals_are_the_last_point_of_the_forecast(contest):
 
 def test_a_run_cut_short_is_judged_where_it_ended(new):
     run = toy_run("cut").replace(total_steps=1200)
-    trial = make_trial(new, [run])
-    assert trial.last_metric()[0] == 29
-    assert finals(Contest(trial), [0.1])[0].true[0] == pytest.approx(trial.data.final_metric()[0])
+    exam = make_exam(new, [run])
+    assert exam.last_metric()[0] == 29
+    assert finals(Contest(exam), [0.1])[0].true[0] == pytest.approx(exam.data.final_metric()[0])
 
 
 def test_examples_are_the_median_the_best_and_the_worst(contest):
@@ -145,5 +145,5 @@ def test_examples_are_the_median_the_best_and_the_worst(contest):
 
 
 def test_one_run_is_drawn_once(new):
-    found = examples(Contest(make_trial(new, [toy_run("only")])), [0.05])
+    found = examples(Contest(make_exam(new, [toy_run("only")])), [0.05])
     assert [one.run for one in found] == ["only"]

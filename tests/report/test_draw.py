@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lodestar.report.draw import SHADES, chart_panel
-from lodestar.report.html import Axis, Bars, Chart, Histogram, Line, Points, Rule, Shades, Shading, Span
+from lodestar.report.html import Axis, Bars, Chart, Histogram, Line, ReferenceLine, Scatter, Shades, Shading, XSpan
 from lodestar.report.html.page import _file
 from lodestar.report.ink import COLOURS, FAINT, INK, file_bytes
 
@@ -21,15 +21,21 @@ def svg(*charts: Chart) -> str:
 CHARTS = {
     "line": Chart("t", [Line("a", X, X), Line("b", X, 2 * X, dashed=True, faint=True)], Axis("x"), Axis("y", log=True)),
     "gap": Chart("t", [Line("a", X, [1, np.nan, 3, np.nan, 5])]),
-    "nothing": Chart("t", [Line("a", [], []), Points("b", [1], [np.nan])], y=Axis(log=True)),
-    "band": Chart("t", [Shading("a", X, X - 1, X + 1), Line("b", X, X)], spans=[Span(0, 2, "seen")], rules=[Rule(3)]),
-    "points": Chart("t", [Points("a", X, X, low=X - 1, high=X + 1)], rules=[Rule(axis="diagonal"), Rule(2, "x")]),
-    "shades": Chart("t", [Points("a", X, X, shades=X / 5)], shades=Shades("lr", 0, 1)),
+    "nothing": Chart("t", [Line("a", [], []), Scatter("b", [1], [np.nan])], y=Axis(log=True)),
+    "band": Chart(
+        "t", [Shading("a", X, X - 1, X + 1), Line("b", X, X)], spans=[XSpan(0, 2, "seen")], rules=[ReferenceLine(3)]
+    ),
+    "points": Chart(
+        "t", [Scatter("a", X, X, low=X - 1, high=X + 1)], rules=[ReferenceLine(axis="diagonal"), ReferenceLine(2, "x")]
+    ),
+    "shades": Chart("t", [Scatter("a", X, X, shades=X / 5)], shades=Shades("lr", 0, 1)),
     "bars": Chart("t", [Bars("a", [0, 1], [3, 5], [2, 4], [4, 6]), Bars("b", [0, 1], [1, 2])], Axis(categories="xy")),
     "lying": Chart("t", [Bars("a", [0, 1], [3, 5], [2, 4], [4, 6])], y=Axis(categories=["x", "y"])),
-    "dots on categories": Chart("t", [Points("a", [3, 5], [0, 1], low=[2, 4], high=[4, 6])], y=Axis(categories="xy")),
+    "dots on categories": Chart("t", [Scatter("a", [3, 5], [0, 1], low=[2, 4], high=[4, 6])], y=Axis(categories="xy")),
     "histogram": Chart("t", [Histogram("a", [0, 1, 2], [3, 1])], Axis(style="percent"), Axis(style="count")),
-    "evil": Chart(EVIL, [Line(EVIL, X, X), Line("b", X, X)], Axis(EVIL), Axis(EVIL), rules=[Rule(1, label=EVIL)]),
+    "evil": Chart(
+        EVIL, [Line(EVIL, X, X), Line("b", X, X)], Axis(EVIL), Axis(EVIL), rules=[ReferenceLine(1, label=EVIL)]
+    ),
 }
 
 

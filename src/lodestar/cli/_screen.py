@@ -57,12 +57,12 @@ def table(*headings: str, title: str | None = None) -> "Table":
     from rich import box
     from rich.table import Table
 
-    found = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    lines = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
     for heading in headings:
-        found.add_column(
+        lines.add_column(
             heading.removeprefix(">"), justify="right" if heading.startswith(">") else "left", overflow="fold"
         )
-    return found
+    return lines
 
 
 def show_json(data: object) -> None:

@@ -14,7 +14,7 @@ from lodestar.cli._source import open_runs
 
 if TYPE_CHECKING:
     from lodestar.evaluate import Evaluation
-    from lodestar.evaluate.evaluation import Scope, Spread
+    from lodestar.evaluate.evaluation import MeanStd, Scope
     from lodestar.runs.run import Run
 
 
@@ -82,7 +82,7 @@ def evaluate_command(
         tested = tested.keep(lambda run: _wanted(run, filters))
     with _screen.progress("evaluating (%)", 100, quiet=as_json) as update:
         try:
-            found = evaluate(
+            evaluation = evaluate(
                 load(model),
                 tested,
                 fractions=tuple(seen or (0.05, 0.5)),
@@ -94,24 +94,24 @@ def evaluate_command(
             )
         except ValueError as error:
             raise typer.BadParameter(str(error)) from None
-    written = _write(found, out, figures, as_json)
+    written = _write(evaluation, out, figures, as_json)
     if as_json:
-        _screen.show_json(found.to_dict())
+        _screen.show_json(evaluation.to_dict())
     else:
-        _show(found)
+        _show(evaluation)
         for line in written:
             _screen.out().print(_screen.safe(line, "green"))
 
 
 def _filters(seeds: list[int], words: list[str]) -> dict[str, list[str]]:
     """What each fact may be."""
-    found: dict[str, list[str]] = {"seed": [str(seed) for seed in seeds]} if seeds else {}
+    filters: dict[str, list[str]] = {"seed": [str(seed) for seed in seeds]} if seeds else {}
     for word in words:
         key, sign, value = word.partition("=")
         if not sign or not key.strip():
             raise typer.BadParameter(f"takes KEY=VALUE such as schedule=cosine, got {word!r}", param_hint="--where")
-        found.setdefault(key.strip(), []).append(value.strip())
-    return found
+        filters.setdefault(key.strip(), []).append(value.strip())
+    return filters
 
 
 def _wanted(run: "Run", filters: dict[str, list[str]]) -> bool:
@@ -131,7 +131,7 @@ def _same(fact: object, value: str) -> bool:
     return str(fact).lower() == value.lower()
 
 
-def _write(found: "Evaluation", out: Path | None, figures: Path | None, quiet: bool) -> list[str]:
+def _write(evaluation: "Evaluation", out: Path | None, figures: Path | None, quiet: bool) -> list[str]:
     """The page and the figures, if asked for; sentences on what was written."""
     if out is None and figures is None:
         return []
@@ -140,71 +140,73 @@ def _write(found: "Evaluation", out: Path | None, figures: Path | None, quiet: b
     lines = []
     with _screen.progress("drawing", None, quiet=quiet):
         if out is not None:
-            save_page(found, out)
+            save_page(evaluation, out)
             lines.append(f"Page: {out}")
         if figures is not None:
-            lines.append(f"Figures: {len(save_figures(found, figures))} files in {figures}")
+            lines.append(f"Figures: {len(save_figures(evaluation, figures))} files in {figures}")
     return lines
 
 
-def _show(found: "Evaluation") -> None:
+def _show(evaluation: "Evaluation") -> None:
     console = _screen.out()
-    console.print(_screen.safe(f"Tested on {len(found.runs)} runs.", "bold"))
-    for note in found.notes:
+    console.print(_screen.safe(f"Tested on {len(evaluation.runs)} runs.", "bold"))
+    for note in evaluation.notes:
         console.print(_screen.safe(f"Note: {note}", "yellow"))
-    for name, reason in found.excluded[:SHOWN]:
+    for name, reason in evaluation.excluded[:SHOWN]:
         console.print(_screen.safe(f"  {_screen.safe(name, limit=48).plain}: {reason}", "dim"))
-    if len(found.excluded) > SHOWN:
-        console.print(_screen.safe(f"  and {len(found.excluded) - SHOWN} more (--json lists all)", "dim"))
-    console.print(_accuracy(found, "whole run", "Relative MSE, whole run (the paper's table A1)"))
-    console.print(_accuracy(found, "still to come", "Relative MSE, only what was still to come"))
-    console.print(_ranks(found))
-    console.print(_intervals(found))
-    spent = found.stiffness
+    if len(evaluation.excluded) > SHOWN:
+        console.print(_screen.safe(f"  and {len(evaluation.excluded) - SHOWN} more (--json lists all)", "dim"))
+    console.print(_accuracy(evaluation, "whole run", "Relative MSE, whole run (the paper's table A1)"))
+    console.print(_accuracy(evaluation, "still to come", "Relative MSE, only what was still to come"))
+    console.print(_ranks(evaluation))
+    console.print(_intervals(evaluation))
+    spent = evaluation.stiffness
     console.print(
         _screen.safe(f"Solver: {spent.evaluations.mean:.0f} evaluations a run at {spent.tolerance:g}.", "dim")
     )
 
 
-def _accuracy(found: "Evaluation", scope: "Scope", title: str):
-    lines = _screen.table("", *(f">{name}" for name in found.forecasters), title=title)
+def _accuracy(evaluation: "Evaluation", scope: "Scope", title: str):
+    lines = _screen.table("", *(f">{name}" for name in evaluation.forecasters), title=title)
     wide = _screen.out().width >= WIDE
-    for channel, words in {"loss": "loss", "lr": "lr", "metric": found.metric_name}.items():
-        for seen in dict.fromkeys(row.seen for row in found.accuracy):
-            errors = [getattr(found.error(name, seen, scope), channel) for name in found.forecasters]
+    for channel, words in {"loss": "loss", "lr": "lr", "metric": evaluation.metric_name}.items():
+        for seen in evaluation.fractions:
+            errors = [getattr(evaluation.error(name, seen, scope), channel) for name in evaluation.forecasters]
             best = min((error.mean for error in errors if error.runs), default=None)
             cells = (_screen.safe(_cell(error, wide), "bold green" if error.mean == best else "") for error in errors)
             lines.add_row(_screen.safe(f"{words} ({100 * seen:.3g} %)", limit=36), *cells)
     return lines
 
 
-def _ranks(found: "Evaluation"):
+def _ranks(evaluation: "Evaluation"):
     """Spearman, and whom each would have picked."""
-    lines = _screen.table("", *(f">{name}" for name in found.forecasters), title="Which run ends best?")
-    for seen in dict.fromkeys(row.seen for row in found.accuracy):
-        row = [one.spearman for one in found.ranking if one.seen == seen]
+    lines = _screen.table("", *(f">{name}" for name in evaluation.forecasters), title="Which run ends best?")
+    for seen in evaluation.fractions:
+        row = [one.spearman for one in evaluation.ranking if one.seen == seen]
         lines.add_row(f"Spearman ({100 * seen:.3g} %)", *(_screen.number(value, 3) for value in row))
-    picked = {one.forecaster: one for one in found.selection}
+    picked = {one.forecaster: one for one in evaluation.selection}
     if picked:
         first = next(iter(picked.values()))
-        ranks = (f"{picked[name].rank} of {picked[name].runs}" if name in picked else "-" for name in found.forecasters)
-        finals = (_screen.number(picked[name].final) if name in picked else "-" for name in found.forecasters)
+        ranks = (
+            f"{picked[name].rank} of {picked[name].runs}" if name in picked else "-" for name in evaluation.forecasters
+        )
+        finals = (_screen.number(picked[name].final) if name in picked else "-" for name in evaluation.forecasters)
         lines.add_row(f"its pick (shown {100 * first.seen:.2g} %)", *ranks)
         lines.add_row(f"its final (best {_screen.number(first.best_final)})", *finals)
     return lines
 
 
-def _intervals(found: "Evaluation"):
+def _intervals(evaluation: "Evaluation"):
     lines = _screen.table(
         "interval", ">seen", ">loss", ">learning rate", ">metric", ">final metric", title="What the intervals held"
     )
-    for row in found.coverage:
+    for row in evaluation.coverage:
         held = (row.loss, row.lr, row.metric, row.final_metric)
         lines.add_row(f"{row.level:.0%}", f"{100 * row.seen:.3g} %", *(_share(value) for value in held))
     return lines
 
 
-def _cell(error: "Spread", wide: bool) -> str:
+def _cell(error: "MeanStd", wide: bool) -> str:
     if not error.runs:
         return "-"
     return f"{error.mean:.2g} ±{error.std:.1g}" if wide else f"{error.mean:.2g}"

@@ -39,18 +39,18 @@ def explain_command(
 
     if out is not None and out.suffix.lower() not in (".png", ".svg"):
         raise typer.BadParameter(f"--out must end in .png or .svg, got {out.name!r}")
-    found = read_log(log)
+    record = read_log(log)
     if as_json:
-        decisions = [decision.to_dict() for decision in found.decisions]
+        decisions = [decision.to_dict() for decision in record.decisions]
         _screen.show_json(
-            {"job": found.header, "decisions": decisions, "warnings": found.warnings, "skipped_lines": found.skipped}
+            {"job": record.header, "decisions": decisions, "warnings": record.warnings, "skipped_lines": record.skipped}
         )
     else:
-        _show(found)
-    if found.skipped:
-        _screen.warn(f"{found.skipped} lines of {log} could not be read: the job was killed while writing")
+        _show(record)
+    if record.skipped:
+        _screen.warn(f"{record.skipped} lines of {log} could not be read: the job was killed while writing")
     if out is not None:
-        _draw(found, out)
+        _draw(record, out)
 
 
 def _show(log: "Log") -> None:
@@ -100,8 +100,8 @@ def _draw(log: "Log", out: Path) -> None:
     from lodestar.report.draw import chart_panel
     from lodestar.report.ink import file_bytes
     from lodestar.report.sections.decisions import decision_charts
-    from lodestar.report.sections.steered import Steered
+    from lodestar.report.sections.steered import SteeredRun
 
-    charts = decision_charts(Steered(out.stem, log, out.stem))
+    charts = decision_charts(SteeredRun(out.stem, log, out.stem))
     _disk.write_whole(out, file_bytes(chart_panel("decisions", charts), out.suffix.lower().removeprefix(".")))
     _screen.err().print(_screen.safe(f"Figure: {out}"))

@@ -14,7 +14,7 @@ from lodestar.cli import _screen
 from lodestar.cli._source import Source, open_runs
 
 if TYPE_CHECKING:
-    from lodestar.report.sections import Report
+    from lodestar.report.sections import ReportPage
     from lodestar.runs.run import Run
 
 
@@ -114,7 +114,7 @@ def _joined(sources: Sequence[Source], names: Sequence[str]) -> Source:
     return Source(start, None if None in totals else sum(total or 0 for total in totals))
 
 
-def _tell(made: "Report", path: Path, as_json: bool) -> None:
+def _tell(made: "ReportPage", path: Path, as_json: bool) -> None:
     size = path.stat().st_size
     for note in made.notes:
         _screen.warn(note)

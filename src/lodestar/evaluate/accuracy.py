@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lodestar.evaluate.contest import Contest
 from lodestar.evaluate.evaluation import OURS, Ablation, Accuracy, ByChannel, Scope, Truth
-from lodestar.evaluate.trial import Trial
+from lodestar.evaluate.exam import Exam
 from lodestar.fitting.quality import relative_mse
 
 
@@ -21,19 +21,19 @@ def accuracy(contest: Contest, fractions: Sequence[float]) -> tuple[Accuracy, ..
 
 
 def _rows(contest: Contest, name: str, seen: float) -> Iterator[Accuracy]:
-    trial, made = contest.trial, contest.forecast(name, seen)
-    mask = trial.data.mask
-    ahead = mask & (np.arange(mask.shape[1]) >= trial.stop(seen))[None, :, None]
-    truths: dict[Truth, NDArray] = {"smoothed": trial.natural(trial.data.values), "raw": trial.raw}
+    exam, made = contest.exam, contest.forecast(name, seen)
+    mask = exam.data.mask
+    ahead = mask & (np.arange(mask.shape[1]) >= exam.stop(seen))[None, :, None]
+    truths: dict[Truth, NDArray] = {"smoothed": exam.natural(exam.data.values), "raw": exam.raw}
     scopes: dict[Scope, NDArray] = {"whole run": mask, "still to come": ahead}
     for truth, values in truths.items():
         for scope, where in scopes.items():
             yield Accuracy(name, seen, scope, truth, ByChannel.of(relative_mse(made, values, where)))
 
 
-def errors(trial: Trial, made: NDArray[np.float64]) -> NDArray[np.float64]:
+def errors(exam: Exam, made: NDArray[np.float64]) -> NDArray[np.float64]:
     """Relative MSE of each run over its whole length, smoothed: (runs, 3)."""
-    return relative_mse(made, trial.natural(trial.data.values), trial.data.mask)
+    return relative_mse(made, exam.natural(exam.data.values), exam.data.mask)
 
 
 def fractions_of(points: int, count: int = 12) -> tuple[float, ...]:
@@ -46,26 +46,26 @@ def ablation(
     contest: Contest, tolerances: Sequence[float], seen: Sequence[float], tick: Callable[[], None]
 ) -> tuple[Ablation, ...]:
     """Error against the fraction seen: our forecaster by each solver, then the simple ones."""
-    trial = contest.trial
+    exam = contest.exam
     rows = []
     for tolerance in (None, *tolerances):
         found = []
         for fraction in seen:
-            made = contest.seen(fraction) if tolerance is None else trial.forecast(fraction, tolerance)
-            found.append(ByChannel.of(errors(trial, trial.natural(made.centre))))
+            made = contest.seen(fraction) if tolerance is None else exam.forecast(fraction, tolerance)
+            found.append(ByChannel.of(errors(exam, exam.natural(made.centre))))
             tick()
-        solver = own_solver(trial) if tolerance is None else f"tsit5 at {tolerance:g}"
+        solver = own_solver(exam) if tolerance is None else f"tsit5 at {tolerance:g}"
         rows.append(Ablation(OURS, solver, tolerance, tuple(seen), tuple(found)))
     for name in contest.names[1:]:
         found = []
         for fraction in seen:
-            found.append(ByChannel.of(errors(trial, contest.forecast(name, fraction))))
+            found.append(ByChannel.of(errors(exam, contest.forecast(name, fraction))))
             tick()
         rows.append(Ablation(name, "", None, tuple(seen), tuple(found)))
     return tuple(rows)
 
 
-def own_solver(trial: Trial) -> str:
+def own_solver(exam: Exam) -> str:
     """The forecaster's own solver, in words."""
-    shape = trial.forecaster.network.shape
+    shape = exam.forecaster.network.shape
     return f"rk4, {shape.steps} steps" if shape.solver == "rk4" else f"tsit5 at {shape.rtol:g}"

@@ -1,6 +1,6 @@
 """The contest: our forecaster and the simple ones, asked the same question, each answer computed once.
 
-Comes in: a trial and the past runs. Goes out: by name and fraction seen, every tested run's forecast in the user's
+Comes in: an exam and the past runs. Goes out: by name and fraction seen, every tested run's forecast in the user's
 units. No simple forecaster sees more past than ours did: for a run held out by a member, the past is without all runs
 which that member held out; for new runs, without the runs under test (with `which="all"`: without the run itself).
 """
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar.evaluate.evaluation import OURS
+from lodestar.evaluate.exam import Exam, Seen
 from lodestar.evaluate.simple import SIMPLE, AbstractSimple
-from lodestar.evaluate.trial import Seen, Trial
 from lodestar.fitting.dataset import prepare
 from lodestar.runs.run import Run
 
@@ -20,9 +20,9 @@ from lodestar.runs.run import Run
 class Contest:
     """Forecasts by name and fraction; kept, since several figures ask for the same ones."""
 
-    def __init__(self, trial: Trial, against: Iterable[Run] | None = None):
-        self.trial = trial
-        self.past = None if against is None else prepare(against, recipe=trial.forecaster.recipe)
+    def __init__(self, exam: Exam, against: Iterable[Run] | None = None):
+        self.exam = exam
+        self.past = None if against is None else prepare(against, recipe=exam.forecaster.recipe)
         self._simple = {kind.name: self._fitted(kind) for kind in SIMPLE if self.past or not kind.needs_past}
         self._kept: dict[tuple[str, float], NDArray[np.float64]] = {}
         self._seen: dict[float, Seen] = {}
@@ -31,7 +31,7 @@ class Contest:
     def past_runs(self) -> int:
         """How many past runs a rival may look at, at most."""
         past = () if self.past is None else self.past.names
-        return max(sum(name not in names for name in past) for names in set(self.trial.hidden))
+        return max(sum(name not in names for name in past) for names in set(self.exam.hidden))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -41,7 +41,7 @@ class Contest:
     def seen(self, fraction: float) -> Seen:
         """Our forecast in model units, with the members' disagreement."""
         if fraction not in self._seen:
-            self._seen[fraction] = self.trial.forecast(fraction)
+            self._seen[fraction] = self.exam.forecast(fraction)
         return self._seen[fraction]
 
     def forecast(self, name: str, fraction: float) -> NDArray[np.float64]:
@@ -52,15 +52,15 @@ class Contest:
         return self._kept[key]
 
     def _ours(self, fraction: float) -> NDArray[np.float64]:
-        return self.trial.natural(self.seen(fraction).centre)
+        return self.exam.natural(self.seen(fraction).centre)
 
     def _theirs(self, name: str, fraction: float) -> NDArray[np.float64]:
         rivals = self._simple[name]
-        contexts = self.trial.contexts(fraction)
+        contexts = self.exam.contexts(fraction)
         return np.stack([rival.forecast(context) for rival, context in zip(rivals, contexts, strict=True)])
 
     def _fitted(self, kind: type[AbstractSimple]) -> list[AbstractSimple]:
         """One for each tested run; runs with the same past share it."""
-        recipe, hidden = self.trial.data.recipe, self.trial.hidden
+        recipe, hidden = self.exam.data.recipe, self.exam.hidden
         made = {names: kind.fit(recipe, self.past, names) for names in dict.fromkeys(hidden)}
         return [made[names] for names in hidden]

@@ -19,16 +19,16 @@ def coverage(contest: Contest, fractions: Sequence[float]) -> tuple[Coverage, ..
 
 
 def _row(contest: Contest, seen: float, level: float) -> Coverage:
-    trial, made = contest.trial, contest.seen(seen)
-    ahead = trial.data.mask.copy()
+    exam, made = contest.exam, contest.seen(seen)
+    ahead = exam.data.mask.copy()
     ahead[:, : made.stop] = False
     ahead &= np.isfinite(made.centre)
     inside = np.zeros_like(ahead)
     for run, (centre, spread) in enumerate(zip(made.centre, made.disagreement, strict=True)):
-        lower, upper = trial.forecaster.intervals.around(centre, spread, seen, trial.forecaster.times, level)
-        truth = trial.data.values[run]
+        lower, upper = exam.forecaster.intervals.around(centre, spread, seen, exam.forecaster.times, level)
+        truth = exam.data.values[run]
         inside[run] = (truth >= lower) & (truth <= upper)
-    rows, last = np.arange(len(ahead)), trial.last_metric()
+    rows, last = np.arange(len(ahead)), exam.last_metric()
     loss, metric, lr = (_share(inside[..., channel], ahead[..., channel]) for channel in range(3))
     final = _share(inside[rows, last, METRIC], ahead[rows, last, METRIC])
     return Coverage(level, seen, loss, metric, lr, final)

@@ -24,7 +24,7 @@ Truth = Literal["smoothed", "raw"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Spread:
+class MeanStd:
     """Mean and standard deviation of a figure over the runs that have it. NaN where none has."""
 
     mean: float
@@ -32,7 +32,7 @@ class Spread:
     runs: int
 
     @classmethod
-    def of(cls, values: NDArray) -> "Spread":
+    def of(cls, values: NDArray) -> "MeanStd":
         """Over an array with one value a run; NaN means the run has none."""
         fine = values[np.isfinite(values)]
         if len(fine) == 0:
@@ -44,14 +44,14 @@ class Spread:
 class ByChannel:
     """The same figure for each of the three quantities."""
 
-    loss: Spread
-    metric: Spread
-    lr: Spread
+    loss: MeanStd
+    metric: MeanStd
+    lr: MeanStd
 
     @classmethod
     def of(cls, values: NDArray) -> "ByChannel":
         """From (runs, 3)."""
-        return cls(*(Spread.of(values[:, channel]) for channel in range(3)))
+        return cls(*(MeanStd.of(values[:, channel]) for channel in range(3)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Stiffness:
 
     tolerance: float
     seen: float
-    evaluations: Spread
+    evaluations: MeanStd
     rejected: float  # share of the attempted steps that were thrown away
     own_solver: str
     own_evaluations: int | None  # what the forecaster's own fixed-step solver takes; None: it is adaptive

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from lodestar.evaluate.accuracy import errors
 from lodestar.evaluate.contest import Contest
 from lodestar.evaluate.evaluation import OURS, ByChannel, Drawn, Example
+from lodestar.evaluate.exam import Exam
 from lodestar.evaluate.ranking import LEVEL
-from lodestar.evaluate.trial import Trial
 from lodestar.forecaster.preprocessing.normaliser import CHANNELS
 
 
 def examples(contest: Contest, fractions: Sequence[float]) -> tuple[Example, ...]:
     """Median, best and worst run, of those with a forecast; fewer where there are fewer."""
-    found = errors(contest.trial, contest.forecast(OURS, fractions[0]))
+    found = errors(contest.exam, contest.forecast(OURS, fractions[0]))
     some = np.flatnonzero(np.isfinite(found).any(axis=1))
     if len(some) == 0:
         return ()
@@ -33,26 +33,26 @@ def examples(contest: Contest, fractions: Sequence[float]) -> tuple[Example, ...
 
 
 def _example(contest: Contest, run: int, why: str, error: NDArray, fractions: Sequence[float]) -> Example:
-    trial = contest.trial
-    total = int(trial.data.total_steps[run])
-    mask = trial.data.mask[run]
+    exam = contest.exam
+    total = int(exam.data.total_steps[run])
+    mask = exam.data.mask[run]
     return Example(
-        run=trial.data.names[run],
+        run=exam.data.names[run],
         why=why,
         error=ByChannel.of(error[None]),
-        steps=np.round(trial.forecaster.times * total).astype(int).tolist(),
-        raw=_lists(np.where(mask, trial.raw[run], np.nan)),
-        smoothed=_lists(np.where(mask, trial.natural(trial.data.values[run]), np.nan)),
-        forecasts=tuple(_drawn(contest, trial, run, seen) for seen in fractions),
+        steps=np.round(exam.forecaster.times * total).astype(int).tolist(),
+        raw=_lists(np.where(mask, exam.raw[run], np.nan)),
+        smoothed=_lists(np.where(mask, exam.natural(exam.data.values[run]), np.nan)),
+        forecasts=tuple(_drawn(contest, exam, run, seen) for seen in fractions),
     )
 
 
-def _drawn(contest: Contest, trial: Trial, run: int, seen: float) -> Drawn:
+def _drawn(contest: Contest, exam: Exam, run: int, seen: float) -> Drawn:
     made = contest.seen(seen)
-    intervals = trial.forecaster.intervals
-    lower, upper = intervals.around(made.centre[run], made.disagreement[run], seen, trial.forecaster.times, LEVEL)
-    centre, lower, upper = (_lists(trial.natural(part)) for part in (made.centre[run], lower, upper))
-    return Drawn(made.stop / trial.data.recipe.points, LEVEL, centre, lower, upper)
+    intervals = exam.forecaster.intervals
+    lower, upper = intervals.around(made.centre[run], made.disagreement[run], seen, exam.forecaster.times, LEVEL)
+    centre, lower, upper = (_lists(exam.natural(part)) for part in (made.centre[run], lower, upper))
+    return Drawn(made.stop / exam.data.recipe.points, LEVEL, centre, lower, upper)
 
 
 def _lists(values: NDArray[np.float64]) -> dict[str, list[float]]:

@@ -13,10 +13,10 @@ from lodestar.evaluate.accuracy import ablation, accuracy, fractions_of
 from lodestar.evaluate.contest import Contest
 from lodestar.evaluate.coverage import coverage
 from lodestar.evaluate.evaluation import Evaluation
+from lodestar.evaluate.exam import Exam, Which, make_exam
 from lodestar.evaluate.examples import examples
 from lodestar.evaluate.ranking import finals, ranking, selection
 from lodestar.evaluate.stiffness import stiffness
-from lodestar.evaluate.trial import Trial, Which, make_trial
 from lodestar.forecaster.forecaster import Forecaster
 from lodestar.runs.run import Run
 
@@ -36,16 +36,16 @@ def evaluate(
     most: int = 200,
     on_progress: Tick | None = None,
 ) -> Evaluation:
-    """Test a forecaster on runs: those the fit held out, or, if none of these were, all of them as new ones.
+    """Test a forecaster on runs: those the fit held out and those it never saw; if there are neither, all of them.
 
     `against`: the runs the fit used, for the nearest past run to choose from. `which="all"` tests every run given.
     `first_epoch`: how much of a run the selection test sees (default: one epoch where the runs state their `epochs`,
     else 1/60). `most`: no more runs than this are tested.
     """
     _check(fractions, first_epoch, most)
-    trial = make_trial(forecaster, runs, which, most)
-    contest = Contest(trial, against)
-    seen = fractions_of(trial.data.recipe.points)
+    exam = make_exam(forecaster, runs, which, most)
+    contest = Contest(exam, against)
+    seen = fractions_of(exam.data.recipe.points)
     count = itertools.count(1)
     total = len(seen) * (len(tolerances) + len(contest.names)) + 6
 
@@ -59,19 +59,19 @@ def evaluate(
 
     return Evaluation(
         model=_model(forecaster),
-        metric_name=trial.data.metric_name,
+        metric_name=exam.data.metric_name,
         direction=str(forecaster.direction),
-        runs=trial.data.names,
-        excluded=trial.data.excluded,
-        notes=_notes(trial, contest),
+        runs=exam.data.names,
+        excluded=exam.data.excluded,
+        notes=_notes(exam, contest),
         past_runs=contest.past_runs,
         ablation=ablation(contest, tolerances, seen, tick),
         accuracy=done(accuracy(contest, fractions)),
-        stiffness=done(stiffness(trial, fractions[0])),
+        stiffness=done(stiffness(exam, fractions[0])),
         examples=done(examples(contest, fractions)),
         ranking=done(ranking(contest, sorted({*seen, *fractions}))),
         finals=finals(contest, fractions),
-        selection=done(selection(contest, first_epoch or 1.0 / trial.epochs)),
+        selection=done(selection(contest, first_epoch or 1.0 / exam.epochs)),
         coverage=done(coverage(contest, fractions)),
     )
 
@@ -89,24 +89,24 @@ def _check(fractions: Sequence[float], first_epoch: float | None, most: int) -> 
         raise ValueError(f"most must be at least 1, got {most}")
 
 
-def _notes(trial: Trial, contest: Contest) -> tuple[str, ...]:
-    notes = list(trial.notes)
-    if trial.data.excluded:
-        notes.append(f"{len(trial.data.excluded)} runs could not be tested and were excluded, with reasons.")
+def _notes(exam: Exam, contest: Contest) -> tuple[str, ...]:
+    notes = list(exam.notes)
+    if exam.data.excluded:
+        notes.append(f"{len(exam.data.excluded)} runs could not be tested and were excluded, with reasons.")
     if contest.past is None:
         notes.append("The nearest past run did not take part: no past runs were given (lodestar evaluate --against).")
-    if len(trial.data) < 10:
-        notes.append(f"Only {len(trial.data)} runs were tested: ranks and coverage mean little.")
+    if len(exam.data) < 10:
+        notes.append(f"Only {len(exam.data)} runs were tested: ranks and coverage mean little.")
     return tuple(notes)
 
 
 def _model(forecaster: Forecaster) -> dict[str, Any]:
     """What the forecaster is, as it says itself."""
-    told = ("lodestar", "preset", "seed", "runs", "updates", "best_update", "seconds")
+    stated = ("lodestar", "preset", "seed", "runs", "updates", "best_update", "seconds")
     return {
         "members": forecaster.members,
         "points": forecaster.points,
-        **{name: forecaster.facts[name] for name in told if name in forecaster.facts},
+        **{name: forecaster.facts[name] for name in stated if name in forecaster.facts},
         "architecture": forecaster.network.shape.to_dict(),
         "held_out_quality": {k: v for k, v in forecaster.quality.items() if np.isscalar(v)},
     }

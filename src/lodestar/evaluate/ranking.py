@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lodestar.evaluate.contest import Contest
 from lodestar.evaluate.evaluation import Finals, Ranking, Selection
-from lodestar.evaluate.trial import Trial
+from lodestar.evaluate.exam import Exam
 from lodestar.fitting.quality import spearman
 from lodestar.forecaster.preprocessing.normaliser import METRIC
 from lodestar.runs.run import Direction
@@ -21,12 +21,12 @@ LEVEL = 0.8
 
 def ranking(contest: Contest, fractions: Sequence[float]) -> tuple[Ranking, ...]:
     """Every forecaster at every fraction."""
-    trial = contest.trial
-    true, raw = trial.data.final_metric(), trial.finals(trial.raw)
+    exam = contest.exam
+    true, raw = exam.data.final_metric(), exam.finals(exam.raw)
     rows = []
     for name in contest.names:
         for seen in fractions:
-            made = trial.finals(contest.forecast(name, seen))
+            made = exam.finals(contest.forecast(name, seen))
             off = (made - true)[np.isfinite(made)]
             rmse = float(np.sqrt(np.mean(off**2))) if len(off) else float("nan")
             rows.append(Ranking(name, seen, spearman(made, true), spearman(made, raw), rmse))
@@ -39,44 +39,44 @@ def finals(contest: Contest, fractions: Sequence[float]) -> tuple[Finals, ...]:
 
 
 def _finals(contest: Contest, seen: float) -> Finals:
-    trial, made = contest.trial, contest.seen(seen)
+    exam, made = contest.exam, contest.seen(seen)
     intervals = np.stack(
         [
-            trial.forecaster.intervals.around(centre, spread, seen, trial.forecaster.times, LEVEL)
+            exam.forecaster.intervals.around(centre, spread, seen, exam.forecaster.times, LEVEL)
             for centre, spread in zip(made.centre, made.disagreement, strict=True)
         ]
     )
     centre, lower, upper = (
-        trial.finals(trial.natural(part)).tolist() for part in (made.centre, intervals[:, 0], intervals[:, 1])
+        exam.finals(exam.natural(part)).tolist() for part in (made.centre, intervals[:, 0], intervals[:, 1])
     )
-    return Finals(seen, LEVEL, trial.data.names, centre, lower, upper, trial.data.final_metric().tolist())
+    return Finals(seen, LEVEL, exam.data.names, centre, lower, upper, exam.data.final_metric().tolist())
 
 
 def selection(contest: Contest, seen: float) -> tuple[Selection, ...]:
     """The run each forecaster would pick after a fraction of every run; none from one that cannot say."""
-    found = (_selection(contest.trial, name, seen, contest.forecast(name, seen)) for name in contest.names)
+    found = (_selection(contest.exam, name, seen, contest.forecast(name, seen)) for name in contest.names)
     return tuple(row for row in found if row is not None)
 
 
-def _selection(trial: Trial, name: str, seen: float, made: NDArray[np.float64]) -> Selection | None:
+def _selection(exam: Exam, name: str, seen: float, made: NDArray[np.float64]) -> Selection | None:
     """The pick is by the forecast at the end of the run; the truth is the last metric as logged."""
-    sign = 1.0 if trial.data.recipe.direction is Direction.MAX else -1.0
+    sign = 1.0 if exam.data.recipe.direction is Direction.MAX else -1.0
     guess = sign * made[:, -1, METRIC]
     if not np.isfinite(guess).any():
         return None
     picked = int(np.nanargmax(guess))
-    true = sign * trial.finals(trial.raw)
+    true = sign * exam.finals(exam.raw)
     best = int(np.argmax(true))
-    groups = np.array(trial.data.groups)
-    means = {group: float(true[groups == group].mean()) for group in dict.fromkeys(trial.data.groups)}
+    groups = np.array(exam.data.groups)
+    means = {group: float(true[groups == group].mean()) for group in dict.fromkeys(exam.data.groups)}
     return Selection(
         forecaster=name,
-        seen=trial.stop(seen) / trial.data.recipe.points,
-        picked=trial.data.names[picked],
+        seen=exam.stop(seen) / exam.data.recipe.points,
+        picked=exam.data.names[picked],
         rank=1 + int((true > true[picked]).sum()),
         runs=len(true),
         final=float(sign * true[picked]),
-        best=trial.data.names[best],
+        best=exam.data.names[best],
         best_final=float(sign * true[best]),
         recipe_rank=1 + sum(mean > means[groups[picked]] for mean in means.values()),
         recipes=len(means),

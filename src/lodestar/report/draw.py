@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lodestar._extras import need
-from lodestar.report.html import Axis, Bars, Chart, Histogram, Line, Points, Rule, Series, Shading
+from lodestar.report.html import Axis, Bars, Chart, Histogram, Line, Mark, ReferenceLine, Scatter, Shading
 from lodestar.report.ink import BAND, COLOURS, FAINT, INK, Panel
 
 if TYPE_CHECKING:
@@ -50,17 +50,17 @@ def draw_chart(axes: "Axes", chart: Chart) -> None:
     _axis(axes, chart.y, "y")
 
 
-def _leads(chart: Chart, series: Series) -> bool:
+def _leads(chart: Chart, series: Mark) -> bool:
     """Whether the legend shows this one: of each entry a line if it has one, else its first; none where it is alone."""
     peers = [one for one in chart.series if (one.group or one.name) == (series.group or series.name)]
     lines = [one for one in peers if isinstance(one, Line)]
     return len(peers) < len(chart.series) and series is (lines or peers)[0]
 
 
-_ORDER = (Shading, Histogram, Bars, Line, Points)
+_ORDER = (Shading, Histogram, Bars, Line, Scatter)
 
 
-def _series(axes: "Axes", chart: Chart, series: Series, colour: Any, label: str | None) -> None:
+def _series(axes: "Axes", chart: Chart, series: Mark, colour: Any, label: str | None) -> None:
     if isinstance(series, Line):
         style: dict[str, Any] = {
             "linewidth": 0.7 if series.faint else 0.85 * series.width,
@@ -71,7 +71,7 @@ def _series(axes: "Axes", chart: Chart, series: Series, colour: Any, label: str 
     elif isinstance(series, Shading):
         low, high = _floats(series.low), _floats(series.high)
         axes.fill_between(_floats(series.x), low, high, color=colour, alpha=series.strength, linewidth=0, label=label)
-    elif isinstance(series, Points):
+    elif isinstance(series, Scatter):
         _points(axes, series, colour, label, sideways=bool(chart.y.categories))
     elif isinstance(series, Bars):
         _bars(axes, chart, series, colour, label)
@@ -79,7 +79,7 @@ def _series(axes: "Axes", chart: Chart, series: Series, colour: Any, label: str 
         axes.stairs(_floats(series.counts), _floats(series.edges), fill=True, color=colour, alpha=0.55, label=label)
 
 
-def _points(axes: "Axes", series: Points, colour: Any, label: str | None, *, sideways: bool) -> None:
+def _points(axes: "Axes", series: Scatter, colour: Any, label: str | None, *, sideways: bool) -> None:
     x, y = _floats(series.x), _floats(series.y)
     if series.low is not None and series.high is not None:
         ends = _floats(series.low), _floats(series.high)
@@ -101,7 +101,7 @@ def _bars(axes: "Axes", chart: Chart, series: Bars, colour: Any, label: str | No
         (axes.hlines if lying else axes.vlines)(at, _floats(series.low), _floats(series.high), color=INK, linewidth=1)
 
 
-def _rule(axes: "Axes", rule: Rule) -> None:
+def _rule(axes: "Axes", rule: ReferenceLine) -> None:
     style = {"color": FAINT, "linewidth": 1, "linestyle": "--"}
     if rule.axis == "y":
         axes.axhline(rule.at, **style)
@@ -133,7 +133,7 @@ def _axis(axes: "Axes", axis: Axis, which: str) -> None:
         ticks.set_major_locator(ticker.MaxNLocator(integer=True))
 
 
-def _colour(series: Series, order: int) -> Any:
+def _colour(series: Mark, order: int) -> Any:
     shade = series.shade if isinstance(series, Line) else None
     if shade is not None:
         return _shade(np.array([shade]))[0]

@@ -8,17 +8,17 @@ from lodestar.report.html import (
     Axis,
     Bars,
     Chart,
-    Fold,
+    Details,
     Line,
     Notes,
-    Points,
-    Rule,
+    ReferenceLine,
+    Scatter,
     Section,
     Shades,
     Shading,
-    Span,
     Table,
     Text,
+    XSpan,
     histogram,
     write_page,
 )
@@ -40,11 +40,18 @@ def path(tmp_path_factory):
     many = [Line(f"{EVIL} {i}", STEPS, 1.0 / STEPS + i, group=EVIL if i % 2 else "even", faint=True) for i in range(20)]
     few = [Shading("band", STEPS, STEPS - 5, STEPS + 5, colour=0), Line("line", STEPS, STEPS, colour=0)]
     charts = [
-        Chart("few", few, Axis("step"), Axis("value"), spans=[Span(0, 10, "seen")], rules=[Rule(20, "y", "rule")]),
+        Chart(
+            "few",
+            few,
+            Axis("step"),
+            Axis("value"),
+            spans=[XSpan(0, 10, "seen")],
+            rules=[ReferenceLine(20, "y", "rule")],
+        ),
         Chart("many", many, Axis("step", log=True), Axis("value", log=True), wide=True),
         Chart(
             "dots",
-            [Points(EVIL, [1, 2], [1, 2], [EVIL, "b"], [0, 1], [2, 3], [0.1, 0.9])],
+            [Scatter(EVIL, [1, 2], [1, 2], [EVIL, "b"], [0, 1], [2, 3], [0.1, 0.9])],
             shades=Shades("lr", 1e-4, 1),
         ),
         Chart("bars", [Bars("height", [0, 1], [3, 5])], Axis(categories=["a", EVIL])),
@@ -53,7 +60,7 @@ def path(tmp_path_factory):
         Chart("empty", [Line("nothing", [1, 2], [np.nan, np.nan])], y=Axis(log=True)),
     ]
     table = Table(("name", ">value"), [["a", "3"], [EVIL, "20"], ["c", "1e-5"]])
-    blocks = [Text(EVIL), *charts, table, Fold("more", [charts[0]])]
+    blocks = [Text(EVIL), *charts, table, Details("more", [charts[0]])]
     sections = [Section("Charts", blocks), Section("Notes", [Notes([("tag", EVIL, EVIL)])])]
     return write_page(tmp_path_factory.mktemp("page") / "page.html", EVIL, sections, lead=EVIL)
 

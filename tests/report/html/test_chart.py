@@ -7,17 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lodestar.report import html
 from lodestar.report.html import (
     Axis,
     Bars,
     Chart,
     Histogram,
     Line,
-    Points,
-    Rule,
+    ReferenceLine,
+    Scatter,
     Shades,
     Shading,
-    Span,
+    XSpan,
     density,
     histogram,
 )
@@ -33,7 +34,7 @@ def test_everything_can_be_json():
     series = [
         Line("l", [1], [2], group="g", colour=3, shade=0.5, faint=True, dashed=True),
         Shading("b", [1], [0], [2]),
-        Points("p", [1], [1], ["one"], [0], [2], [0.5]),
+        Scatter("p", [1], [1], ["one"], [0], [2], [0.5]),
         Bars("bars", [0], [3], [2], [4]),
         Histogram("h", [0, 1], [5]),
     ]
@@ -43,8 +44,8 @@ def test_everything_can_be_json():
         Axis("x", categories=["a"]),
         Axis("y", log=True),
         "below",
-        [Span(0, 1)],
-        [Rule(1)],
+        [XSpan(0, 1)],
+        [ReferenceLine(1)],
         Shades("s", 0, 1),
     )
     data = json.loads(json.dumps(chart.as_data(), allow_nan=False))
@@ -53,13 +54,18 @@ def test_everything_can_be_json():
     assert data["series"][2]["labels"] == ["one"]
 
 
+def test_names_of_release_one_still_work():
+    assert (html.Band, html.Points, html.Rule, html.Span) == (Shading, Scatter, ReferenceLine, XSpan)
+    assert (html.Facts, html.Fold, html.Series) == (html.Figures, html.Details, html.Mark)
+
+
 @pytest.mark.parametrize(
     "make",
     [
         lambda: Line("a", [1, 2], [1]),
         lambda: Shading("a", [1], [1], [1, 2]),
-        lambda: Points("a", [1], [1], ["one", "two"]),
-        lambda: Points("a", [1], [1], low=[1, 2], high=[1]),
+        lambda: Scatter("a", [1], [1], ["one", "two"]),
+        lambda: Scatter("a", [1], [1], low=[1, 2], high=[1]),
         lambda: Bars("a", [0], []),
         lambda: Histogram("a", [0, 1], [1, 2]),
     ],

@@ -9,10 +9,10 @@ from tests.curves import toy_run
 from tests.scheduler.live import loss_at, metric_at, train
 
 from lodestar._errors import LodestarError
-from lodestar.report.html import Bars, Chart, Fold, Line, Notes, Points, Table, Text
+from lodestar.report.html import Bars, Chart, Details, Line, Notes, Scatter, Table, Text
 from lodestar.report.sections.decisions import decision_blocks
-from lodestar.report.sections.pilots import pilot_blocks
 from lodestar.report.sections.steered import join_runs, read_steered
+from lodestar.report.sections.steered_runs import steered_blocks
 from lodestar.report.sections.why import why
 from lodestar.runs import Facts, Run, Series
 from lodestar.scheduler import Decision, Outcome, Scheduler
@@ -94,7 +94,7 @@ def test_a_log_whose_run_is_not_there_is_drawn_alone_and_that_is_said(jobs):
     assert one.run is None
     (notes,) = [block for block in decision_blocks(one, None) if isinstance(block, Notes)]
     assert "No run here is called tracked 0: only what the log holds is drawn." in [text for _, text, _ in notes.lines]
-    (sentence,) = [text for text, tone in texts(pilot_blocks([one], None)) if not tone]
+    (sentence,) = [text for text, tone in texts(steered_blocks([one], None)) if not tone]
     assert "not among the runs" in sentence
 
 
@@ -132,9 +132,9 @@ def test_everything_a_log_holds_is_drawn(jobs):
     assert isinstance(line, Line)
     assert len(np.asarray(line.x)) == len(one.rates()[0]) > 100
     replanned = [d for d in one.log.decisions if d.outcome is Outcome.REPLANNED]
-    marks = next(s for s in rate.series if isinstance(s, Points))
+    marks = next(s for s in rate.series if isinstance(s, Scatter))
     assert [label.split(":")[0] for label in marks.labels] == [f"step {d.step}" for d in replanned]
-    winners = next(s for s in forecast.series if isinstance(s, Points))
+    winners = next(s for s in forecast.series if isinstance(s, Scatter))
     assert len(winners.labels) == sum(len(d.winners) for d in one.log.decisions)
     (bars,) = accepted.series
     assert isinstance(bars, Bars)
@@ -158,8 +158,8 @@ def test_without_its_run_there_is_no_fan(jobs, forecaster):
 
 
 def test_several_runs_have_an_overview_and_a_fold_each(jobs):
-    blocks = pilot_blocks(join_runs(read_steered([jobs[0]]), jobs[1]), None)
-    assert len([block for block in blocks if isinstance(block, Fold)]) == 2
+    blocks = steered_blocks(join_runs(read_steered([jobs[0]]), jobs[1]), None)
+    assert len([block for block in blocks if isinstance(block, Details)]) == 2
     (table,) = [block for block in blocks if isinstance(block, Table)]
     assert [row[0] for row in table.rows] == ["job-0", "job-1"]
     assert [row[7] for row in table.rows] == ["0.6", "0.6"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.curves import diverged_run, toy_run, toy_runs
 
-from lodestar.report.html import Chart, Fold, Line, Points, Table, Text
+from lodestar.report.html import Chart, Details, Line, Scatter, Table, Text
 from lodestar.report.sections.compare import Group, compare_blocks, groups
 from lodestar.report.sections.families import REST, colours, families
 from lodestar.report.sections.glimpse import POINTS, glimpse, glimpses
@@ -47,7 +47,7 @@ def test_every_run_is_a_line_in_every_chart_and_a_dot():
     names = {run.name for run in runs}
     for title in ("accuracy", "training loss", "schedules"):
         assert {line.name for line in found[title].series} == names
-    dots = [s for s in found["final accuracy against peak learning rate"].series if isinstance(s, Points)]
+    dots = [s for s in found["final accuracy against peak learning rate"].series if isinstance(s, Scatter)]
     assert {name for one in dots for name in one.labels} == names
     assert {one.name for one in dots} == {"constant", "cosine", "onecycle", "step"}
 
@@ -57,7 +57,7 @@ def test_a_family_has_one_colour_everywhere():
     seen = {}
     for chart in found.values():
         for series in chart.series:
-            if isinstance(series, Line | Points) and (series.group or series.name) != "runs":
+            if isinstance(series, Line | Scatter) and (series.group or series.name) != "runs":
                 assert seen.setdefault(series.group or series.name, series.colour) == series.colour
     assert len(set(seen.values())) == len(seen)
 
@@ -80,7 +80,7 @@ def test_thinning_is_said():
 def test_other_metrics_are_drawn_apart():
     runs = [*toy_runs(seeds=1), toy_run("other", direction=Direction.MIN)]
     blocks = sweep_blocks(*glimpses(runs))
-    (fold,) = [block for block in blocks if isinstance(block, Fold)]
+    (fold,) = [block for block in blocks if isinstance(block, Details)]
     assert "error (1 run)" in fold.title
     assert [line.name for line in charts(fold.blocks)["error"].series] == ["other"]
     assert len(charts(blocks)["accuracy"].series) == 8
@@ -131,7 +131,7 @@ def test_best_is_lowest_where_the_metric_is_to_be_minimised():
 def test_the_comparison_lists_schedules_and_recipes():
     blocks = compare_blocks(glimpses(toy_runs(seeds=2))[0])
     (table,) = [block for block in blocks if isinstance(block, Table)]
-    (fold,) = [block for block in blocks if isinstance(block, Fold)]
+    (fold,) = [block for block in blocks if isinstance(block, Details)]
     assert {row[0] for row in table.rows} == {"constant", "cosine", "onecycle", "step"}
     assert isinstance(fold.blocks[0], Table)
     assert len(fold.blocks[0].rows) == 8

@@ -5,7 +5,7 @@ from tests.curves import diverged_run, toy_run, toy_runs
 from tests.scheduler.live import train
 
 from lodestar._errors import ForecasterError, RunError
-from lodestar.report.html import Fold, Notes, Points, Table, page
+from lodestar.report.html import Details, Notes, Scatter, Table, page
 from lodestar.report.sections import build_report, read_steered
 from lodestar.runs import Direction, Series
 from lodestar.scheduler import Scheduler
@@ -46,11 +46,11 @@ def test_everything_makes_five(forecaster, steered):
 def test_the_forecasters_figures_are_the_evaluations(forecaster):
     made = build_report(toy_runs(seeds=1), forecaster=forecaster)
     (part,) = [section for section in made.sections if section.title == "Forecaster"]
-    scatter = next(s for block in part.blocks for s in getattr(block, "series", ()) if isinstance(s, Points))
+    scatter = next(s for block in part.blocks for s in getattr(block, "series", ()) if isinstance(s, Scatter))
     assert sorted(scatter.labels) == sorted(run.name for run in toy_runs(seeds=1))
     tables = [block for block in part.blocks if isinstance(block, Table)]
     assert [row[0] for row in tables[0].rows][:2] == ["accuracy, 5 % seen", "accuracy, 50 % seen"]
-    assert any(isinstance(block, Fold) and block.open for block in part.blocks)
+    assert any(isinstance(block, Details) and block.open for block in part.blocks)
 
 
 def test_the_doctors_findings_are_told_with_cures():
@@ -106,6 +106,6 @@ def test_a_run_it_steered_itself_is_no_test_of_the_forecaster(forecaster, tmp_pa
     runs = [*toy_runs(seeds=1), mine.replace(lr=Series(mine.lr.steps, [rates[s - 1] for s in mine.lr.steps.tolist()]))]
     made = build_report(runs, forecaster=forecaster, steered=read_steered([tmp_path / "mine.jsonl"]))
     (part,) = [section for section in made.sections if section.title == "Forecaster"]
-    scatter = next(s for block in part.blocks for s in getattr(block, "series", ()) if isinstance(s, Points))
+    scatter = next(s for block in part.blocks for s in getattr(block, "series", ()) if isinstance(s, Scatter))
     assert "mine" not in scatter.labels
     assert len(scatter.labels) == 8

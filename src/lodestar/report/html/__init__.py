@@ -7,28 +7,29 @@ write_page("page.html", "My runs", [Section("Curves", [chart])])
 
 from lodestar.report.html.blocks import Block as Block
 from lodestar.report.html.blocks import Cell as Cell
+from lodestar.report.html.blocks import Details as Details
 from lodestar.report.html.blocks import Download as Download
-from lodestar.report.html.blocks import Facts as Facts
-from lodestar.report.html.blocks import Fold as Fold
+from lodestar.report.html.blocks import Figures as Figures
 from lodestar.report.html.blocks import Notes as Notes
 from lodestar.report.html.blocks import Section as Section
 from lodestar.report.html.blocks import Table as Table
 from lodestar.report.html.blocks import Text as Text
 from lodestar.report.html.chart import Axis as Axis
 from lodestar.report.html.chart import Chart as Chart
-from lodestar.report.html.chart import Rule as Rule
+from lodestar.report.html.chart import ReferenceLine as ReferenceLine
 from lodestar.report.html.chart import Shades as Shades
-from lodestar.report.html.chart import Span as Span
+from lodestar.report.html.chart import XSpan as XSpan
 from lodestar.report.html.page import page as page
 from lodestar.report.html.page import write_page as write_page
 from lodestar.report.html.series import Bars as Bars
 from lodestar.report.html.series import Histogram as Histogram
 from lodestar.report.html.series import Line as Line
-from lodestar.report.html.series import Points as Points
-from lodestar.report.html.series import Series as Series
+from lodestar.report.html.series import Mark as Mark
+from lodestar.report.html.series import Scatter as Scatter
 from lodestar.report.html.series import Shading as Shading
 from lodestar.report.html.series import density as density
 from lodestar.report.html.series import histogram as histogram
 from lodestar.report.html.thin import thin as thin
 
-Band = Shading  # its name in release one
+# Their names in release one, each of which meant something else elsewhere.
+Band, Facts, Fold, Points, Rule, Series, Span = Shading, Figures, Details, Scatter, ReferenceLine, Mark, XSpan

@@ -29,7 +29,7 @@ class Notes:
 
 
 @dataclasses.dataclass(frozen=True)
-class Facts:
+class Figures:
     """A few figures at a glance: (figure, what it is)."""
 
     figures: Sequence[tuple[str, str]]
@@ -63,7 +63,7 @@ class Table:
 
 
 @dataclasses.dataclass(frozen=True)
-class Fold:
+class Details:
     """Blocks behind a line that opens at a click; what is closed is not drawn."""
 
     title: str
@@ -81,7 +81,7 @@ class Download:
     kind: str = "text/plain"  # the media type
 
 
-Block = Text | Notes | Facts | Table | Chart | Fold | Download
+Block = Text | Notes | Figures | Table | Chart | Details | Download
 
 
 @dataclasses.dataclass(frozen=True)

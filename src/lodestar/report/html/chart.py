@@ -11,10 +11,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lodestar.report.html.series import Bars, Histogram, Line, Points, Series, Shading
+from lodestar.report.html.series import Bars, Histogram, Line, Mark, Scatter, Shading
 
 DIGITS = 5
-KINDS = {Line: "line", Shading: "band", Points: "points", Bars: "bars", Histogram: "histogram"}
+KINDS = {Line: "line", Shading: "band", Scatter: "points", Bars: "bars", Histogram: "histogram"}
 ARRAYS = ("x", "y", "low", "high", "at", "values", "edges", "counts", "shades")
 
 
@@ -34,7 +34,7 @@ class Axis:
 
 
 @dataclasses.dataclass(frozen=True)
-class Span:
+class XSpan:
     """A shaded stretch of x, such as the part of a run that was seen."""
 
     low: float
@@ -43,7 +43,7 @@ class Span:
 
 
 @dataclasses.dataclass(frozen=True)
-class Rule:
+class ReferenceLine:
     """A straight line across the chart at a value of x or y, or the diagonal x = y."""
 
     at: float = 0.0
@@ -66,12 +66,12 @@ class Chart:
     """A drawing. `caption` stands below it; `wide` takes the page's whole width; `height` is in pixels."""
 
     title: str
-    series: Sequence[Series]
+    series: Sequence[Mark]
     x: Axis = Axis()
     y: Axis = Axis()
     caption: str = ""
-    spans: Sequence[Span] = ()
-    rules: Sequence[Rule] = ()
+    spans: Sequence[XSpan] = ()
+    rules: Sequence[ReferenceLine] = ()
     shades: Shades | None = None
     wide: bool = False
     height: int = 280
@@ -93,7 +93,7 @@ def _axis(axis: Axis) -> dict[str, Any]:
     return {**dataclasses.asdict(axis), "categories": list(axis.categories)}
 
 
-def _series(series: Series) -> dict[str, Any]:
+def _series(series: Mark) -> dict[str, Any]:
     """Only what differs from nothing, so that a hundred runs stay small."""
     found: dict[str, Any] = {"kind": KINDS[type(series)]}
     for field in dataclasses.fields(series):

@@ -50,7 +50,7 @@ class Shading:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Points:
+class Scatter:
     """Single marks, each with a text of its own on hover, and a whisker from `low` to `high` where those are given.
 
     `shades` colours each one along `Chart.shades`. `size` in pixels.
@@ -109,7 +109,7 @@ class Histogram:
             )
 
 
-Series = Line | Shading | Points | Bars | Histogram
+Mark = Line | Shading | Scatter | Bars | Histogram
 
 
 def histogram(name: str, values: ArrayLike, bins: int = 20, group: str = "", colour: Colour = None) -> Histogram:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from lodestar.report.html import Axis, Block, Cell, Chart, Fold, Points, Table, Text
+from lodestar.report.html import Axis, Block, Cell, Chart, Details, Scatter, Table, Text
 from lodestar.report.sections.families import families
 from lodestar.report.sections.glimpse import Glimpse
 from lodestar.report.sections.sweep import SETS, sets
@@ -69,7 +69,7 @@ def compare_blocks(runs: Sequence[Glimpse]) -> list[Block]:
         if not found:
             continue
         title = ", ".join(filter(None, (part[0].task, part[0].metric_name)))
-        blocks += found if place == 0 else [Fold(title, found)]
+        blocks += found if place == 0 else [Details(title, found)]
     return blocks
 
 
@@ -90,7 +90,7 @@ def _set(part: Sequence[Glimpse]) -> list[Block]:
     if len(several) > 1:
         single = len(recipes) - len(several)
         note = f"Groups of one run ({single}) are left out." if single else ""
-        blocks.append(Fold("By schedule and peak learning rate", [_table("schedule at peak rate", several, note)]))
+        blocks.append(Details("By schedule and peak learning rate", [_table("schedule at peak rate", several, note)]))
     return blocks
 
 
@@ -116,7 +116,7 @@ def _drawing(found: Sequence[Group], metric: str) -> Chart:
     fine = [group for group in found if group.counted]
     ends = [sorted((group.worst, group.best)) for group in fine]
     x, names = [group.mean for group in fine], [short(group.name, 44) for group in fine]
-    marks = Points(
+    marks = Scatter(
         "mean, worst to best",
         x,
         range(len(fine)),

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lodestar.evaluate.evaluation import OURS, Ablation, Evaluation, Scope, Spread, Truth
-from lodestar.report.html import Axis, Cell, Chart, Line, Series, Shading, Table
+from lodestar.evaluate.evaluation import OURS, Ablation, Evaluation, MeanStd, Scope, Truth
+from lodestar.report.html import Axis, Cell, Chart, Line, Mark, Shading, Table
 from lodestar.report.sections.wording import channels, number, percent
 
 LOWEST = 1e-7  # where an error of exactly nothing is drawn on a log scale
@@ -57,19 +57,19 @@ def accuracy_table(evaluation: Evaluation, scope: Scope, truth: Truth = "smoothe
     return Table((scope, *(f">{name}" for name in evaluation.forecasters)), rows)
 
 
-def _cell(error: Spread, best: bool) -> Cell:
+def _cell(error: MeanStd, best: bool) -> Cell:
     if not error.runs:
         return Cell("–")
     text = f"{number(error.mean, 2)} ±{number(error.std, 1)}"
     return Cell(text, "good" if best else "", f"over {error.runs} runs")
 
 
-def _chart(title: str, rows: Sequence[Ablation], channel: str, series: Sequence[Series], caption: str = "") -> Chart:
+def _chart(title: str, rows: Sequence[Ablation], channel: str, series: Sequence[Mark], caption: str = "") -> Chart:
     x = Axis("part of the run seen", log=True, style="percent")
     return Chart(title, series, x, Axis("relative error", log=True, low=_floor(rows, channel)), caption)
 
 
-def _forecaster(row: Ablation, channel: str, place: int) -> list[Series]:
+def _forecaster(row: Ablation, channel: str, place: int) -> list[Mark]:
     mean, std = _spread(row, channel)
     line = Line(row.forecaster, row.seen, np.maximum(mean, LOWEST), colour=place, width=2.4 if place == 0 else 1.5)
     if place:

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from lodestar.evaluate.evaluation import Drawn, Evaluation, Example
 from lodestar.forecaster import Forecast
 from lodestar.forecaster.preprocessing import CHANNELS, Points
-from lodestar.report.html import Axis, Block, Chart, Fold, Line, Series, Shading, Span, Text, thin
+from lodestar.report.html import Axis, Block, Chart, Details, Line, Mark, Shading, Text, XSpan, thin
 from lodestar.report.html.thin import corners
 from lodestar.report.sections.wording import channels, percent, short
 
-Curves = Mapping[str, Sequence[float]]  # by channel, a value a point, NaN where there is none
+ChannelCurves = Mapping[str, Sequence[float]]  # by channel, a value a point, NaN where there is none
 
 
 def example_blocks(evaluation: Evaluation) -> list[Block]:
@@ -28,7 +28,7 @@ def example_blocks(evaluation: Evaluation) -> list[Block]:
         charts = [
             chart for drawn in example.forecasts for chart in example_charts(example, drawn, evaluation.metric_name)
         ]
-        blocks.append(Fold(f"The {example.why} forecast: {short(example.run)}", charts, example.why == "median"))
+        blocks.append(Details(f"The {example.why} forecast: {short(example.run)}", charts, example.why == "median"))
     return blocks
 
 
@@ -54,7 +54,9 @@ def _logged(points: Points) -> dict[str, list[float]]:
     return {name: values[:, channel].tolist() for channel, name in enumerate(CHANNELS)}
 
 
-def _charts(steps: Sequence[int], raw: Curves, truth: Curves, drawn: Drawn, metric_name: str) -> list[Chart]:
+def _charts(
+    steps: Sequence[int], raw: ChannelCurves, truth: ChannelCurves, drawn: Drawn, metric_name: str
+) -> list[Chart]:
     return [
         _chart(steps, raw[channel], truth[channel], drawn, channel, title)
         for channel, title in channels(metric_name).items()
@@ -65,7 +67,7 @@ def _chart(
     steps: Sequence[int], raw: Sequence[float], truth: Sequence[float], drawn: Drawn, channel: str, title: str
 ) -> Chart:
     centre, end = drawn.centre[channel], float(steps[-1])
-    series: list[Series] = [
+    series: list[Mark] = [
         _interval(steps, drawn.lower[channel], drawn.upper[channel], f"{percent(drawn.level)} interval"),
         Line("forecast", *corners(steps, centre), colour=0),
         Line("truth", *thin(steps, truth), colour="ink", width=1.4),
@@ -78,7 +80,7 @@ def _chart(
         series,
         Axis("step", low=0, high=end),
         Axis(title, low=0.0 if channel == "lr" else low, high=high),
-        spans=[Span(0, drawn.seen * end, "seen")],
+        spans=[XSpan(0, drawn.seen * end, "seen")],
         height=230,
     )
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from lodestar._errors import LodestarError
 from lodestar.forecaster import Forecast, Forecaster
-from lodestar.report.html import Axis, Chart, Line, Series, Shading, thin
+from lodestar.report.html import Axis, Chart, Line, Mark, Shading, thin
 from lodestar.report.sections.examples import limits
-from lodestar.report.sections.steered import Steered
+from lodestar.report.sections.steered import SteeredRun
 from lodestar.report.sections.wording import percent
 from lodestar.runs.run import Run
 
@@ -19,7 +19,7 @@ LEVELS = (0.5, 0.8)
 _EVERY = 60  # points of a fan
 
 
-def fan_charts(steered: Steered, forecaster: Forecaster | None) -> list[Chart]:
+def fan_charts(steered: SteeredRun, forecaster: Forecaster | None) -> list[Chart]:
     """A fan from each moment, over the true curve."""
     run = steered.run
     if run is None or forecaster is None or run.direction is not forecaster.direction:
@@ -41,7 +41,7 @@ def fan_charts(steered: Steered, forecaster: Forecaster | None) -> list[Chart]:
 
 def _chart(run: Run, fans: list[dict[float, Forecast]], channel: str, title: str, truth: np.ndarray) -> Chart:
     steps = next(iter(fans[0].values())).steps(run.total_steps)
-    series: list[Series] = []
+    series: list[Mark] = []
     for colour, (seen, fan) in enumerate(zip(MOMENTS, fans, strict=True)):
         series += _fan(fan, channel, f"foreseen at {percent(seen)}", (0, 1, 2)[colour], run.total_steps)
     series.append(Line("what came", *thin(steps, truth), colour="ink", width=1.5))
@@ -51,9 +51,9 @@ def _chart(run: Run, fans: list[dict[float, Forecast]], channel: str, title: str
     return Chart(f"forecast fans: {title}", series, Axis("step", low=0), Axis(title, low=low, high=high), caption)
 
 
-def _fan(fan: dict[float, Forecast], channel: str, name: str, colour: int, total: int) -> list[Series]:
+def _fan(fan: dict[float, Forecast], channel: str, name: str, colour: int, total: int) -> list[Mark]:
     """From the moment on."""
-    series: list[Series] = []
+    series: list[Mark] = []
     one = next(iter(fan.values()))
     first = max(one.seen[1] - 1, 0)
     kept = np.unique(np.linspace(first, len(one.times) - 1, _EVERY).round().astype(int))

@@ -39,6 +39,6 @@ def grouped(findings: Iterable[Finding]) -> list[list[Finding]]:
 
 
 def _line(group: list[Finding]) -> tuple[str, str, str]:
-    told = "; ".join(f"{short(f.run)}: {f.sentence}" if f.run else f.sentence for f in group[:NAMED])
+    named = "; ".join(f"{short(f.run)}: {f.sentence}" if f.run else f.sentence for f in group[:NAMED])
     more = f"; and {len(group) - NAMED} more like these" if len(group) > NAMED else ""
-    return str(group[0].severity), told + more, f"Cure: {group[0].cure}"
+    return str(group[0].severity), named + more, f"Cure: {group[0].cure}"

@@ -6,7 +6,7 @@ Comes in: an `Evaluation`. Goes out: blocks. Only what was still to come counts.
 import math
 
 from lodestar.evaluate.evaluation import Coverage, Evaluation
-from lodestar.report.html import Axis, Block, Chart, Fold, Line, Points, Rule, Series, Table, Text
+from lodestar.report.html import Axis, Block, Chart, Details, Line, Mark, ReferenceLine, Scatter, Table, Text
 from lodestar.report.sections.wording import percent
 
 FIELDS = {"loss": "loss", "lr": "learning rate", "metric": "metric", "final_metric": "final metric"}
@@ -18,7 +18,7 @@ def interval_blocks(evaluation: Evaluation) -> list[Block]:
         "The share of what was still to come that lay inside. On the line is right; above, the intervals are wider "
         "than they need be; below, they promise too much."
     )
-    return [Text(about), *coverage_charts(evaluation).values(), Fold("As a table", [coverage_table(evaluation)])]
+    return [Text(about), *coverage_charts(evaluation).values(), Details("As a table", [coverage_table(evaluation)])]
 
 
 def coverage_charts(evaluation: Evaluation) -> dict[float, Chart]:
@@ -44,19 +44,19 @@ def coverage_table(evaluation: Evaluation) -> Table:
 
 def _chart(seen: float, rows: list[Coverage]) -> Chart:
     promised = [row.level for row in rows]
-    series: list[Series] = []
+    series: list[Mark] = []
     for colour, (field, title) in enumerate(FIELDS.items()):
         held = [getattr(row, field) for row in rows]
         series += [
             Line(title, promised, held, title, colour),
-            Points(title, promised, held, group=title, colour=colour),
+            Scatter(title, promised, held, group=title, colour=colour),
         ]
     return Chart(
         f"intervals, {percent(seen)} seen",
         series,
         Axis("promised", low=0.45, high=1.0, style="percent"),
         Axis("held", high=1.02, style="percent"),
-        rules=[Rule(axis="diagonal", label="right")],
+        rules=[ReferenceLine(axis="diagonal", label="right")],
     )
 
 

@@ -5,7 +5,7 @@ nothing: every figure is the evaluation's.
 """
 
 from lodestar.evaluate.evaluation import OURS, Evaluation
-from lodestar.report.html import Block, Download, Facts, Fold, Notes, Section, Table, Text
+from lodestar.report.html import Block, Details, Download, Figures, Notes, Section, Table, Text
 from lodestar.report.sections.errors import accuracy_table, error_charts
 from lodestar.report.sections.examples import example_blocks
 from lodestar.report.sections.intervals import interval_blocks
@@ -33,8 +33,8 @@ def quality_blocks(evaluation: Evaluation, steered: int = 0) -> list[Block]:
         *error_charts(evaluation).values(),
         Text("Relative error of what was still to come, beside simple forecasters; the best of each row is green."),
         accuracy_table(evaluation, "still to come"),
-        Fold("Over the whole run (the paper's table A1)", [accuracy_table(evaluation, "whole run")]),
-        Fold("Do its prediction intervals hold?", interval_blocks(evaluation)),
+        Details("Over the whole run (the paper's table A1)", [accuracy_table(evaluation, "whole run")]),
+        Details("Do its prediction intervals hold?", interval_blocks(evaluation)),
         *example_blocks(evaluation),
     ]
 
@@ -78,7 +78,7 @@ def headline(evaluation: Evaluation) -> str:
     return text + "."
 
 
-def _facts(evaluation: Evaluation) -> Facts:
+def _facts(evaluation: Evaluation) -> Figures:
     figures = []
     for seen in evaluation.fractions:
         row = next((r for r in evaluation.ranking if (r.forecaster, r.seen) == (OURS, seen)), None)
@@ -93,7 +93,7 @@ def _facts(evaluation: Evaluation) -> Facts:
     if picked is not None:
         what = f"rank of the run it picks from the first {percent(picked.seen, 2)}"
         figures.append((f"{picked.rank} of {picked.runs}", what))
-    return Facts(figures)
+    return Figures(figures)
 
 
 def _notes(evaluation: Evaluation) -> list[Block]:
@@ -111,7 +111,7 @@ def _errors(evaluation: Evaluation) -> list[Block]:
         ),
         accuracy_table(evaluation, "whole run"),
         accuracy_table(evaluation, "still to come"),
-        Fold("Against curves as logged, unsmoothed", raw),
+        Details("Against curves as logged, unsmoothed", raw),
     ]
 
 
@@ -135,4 +135,4 @@ def _excluded(evaluation: Evaluation) -> list[Block]:
     rows = [[short(name), why] for name, why in evaluation.excluded[:NAMED]]
     more = len(evaluation.excluded) - NAMED
     table = Table(("run", "excluded because"), rows, f"and {more} more" if more > 0 else "")
-    return [Fold(f"{count(len(evaluation.excluded), 'run')} excluded", [table])]
+    return [Details(f"{count(len(evaluation.excluded), 'run')} excluded", [table])]

@@ -6,7 +6,7 @@ Comes in: an `Evaluation`. Goes out: charts and tables.
 import numpy as np
 
 from lodestar.evaluate.evaluation import Evaluation, Finals
-from lodestar.report.html import Axis, Chart, Line, Points, Rule, Table
+from lodestar.report.html import Axis, Chart, Line, ReferenceLine, Scatter, Table
 from lodestar.report.sections.wording import number, percent, short
 
 
@@ -16,13 +16,13 @@ def finals_chart(evaluation: Evaluation, finals: Finals) -> Chart:
     ends = np.concatenate([np.array(finals.true), forecast[np.isfinite(forecast)]])
     room = 0.06 * (float(ends.max() - ends.min()) or abs(float(ends.max())) or 1.0)
     low, high = float(ends.min()) - room, float(ends.max()) + room
-    marks = Points("runs", finals.true, finals.forecast, list(finals.runs), finals.lower, finals.upper, colour=0)
+    marks = Scatter("runs", finals.true, finals.forecast, list(finals.runs), finals.lower, finals.upper, colour=0)
     return Chart(
         f"final {short(evaluation.metric_name, 30)}, forecast from the first {percent(finals.seen)}",
         [marks],
         Axis("true", low=low, high=high),
         Axis(f"forecast, {percent(finals.level)} interval", low=low, high=high),
-        rules=[Rule(axis="diagonal", label="right")],
+        rules=[ReferenceLine(axis="diagonal", label="right")],
     )
 
 

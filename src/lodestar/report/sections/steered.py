@@ -1,7 +1,7 @@
 """Steered runs: decision logs read back, and what they hold in the order a reader asks for it.
 
-Comes in: paths of logs, then runs. Goes out: `Steered`, each with the run it is of. The log's header names that run; a
-log of release one names none, and is taken to be of the run that has its file's name. Draws nothing.
+Comes in: paths of logs, then runs. Goes out: `SteeredRun`, each with the run it is of. The log's header names that run;
+a log of release one names none, and is taken to be of the run that has its file's name. Draws nothing.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ from lodestar.scheduler.settings import PRESETS
 
 
 @dataclasses.dataclass(frozen=True)
-class Steered:
+class SteeredRun:
     """A steered run: its log, the name its run should have, and its curves if they are among the runs given."""
 
     name: str
@@ -67,7 +67,7 @@ class Steered:
         return [step for step, _ in pairs], [rate for _, rate in pairs]
 
 
-def read_steered(paths: Sequence[str | os.PathLike[str]]) -> list[Steered]:
+def read_steered(paths: Sequence[str | os.PathLike[str]]) -> list[SteeredRun]:
     """Logs by path; a folder stands for every .jsonl file in it."""
     files = [file for path in paths for file in _files(Path(path))]
     stems = [file.stem for file in files]
@@ -77,11 +77,11 @@ def read_steered(paths: Sequence[str | os.PathLike[str]]) -> list[Steered]:
         log = read_log(file)
         if not log.decisions:
             raise LodestarError(f"the log {file} holds no decision. Fix: leave it out, or wait until the job has begun")
-        found.append(Steered(name, log, str(_stated(log).get("name") or file.stem)))
+        found.append(SteeredRun(name, log, str(_stated(log).get("name") or file.stem)))
     return found
 
 
-def join_runs(steered: Sequence[Steered], runs: Mapping[str, Run] | Iterable[Run]) -> list[Steered]:
+def join_runs(steered: Sequence[SteeredRun], runs: Mapping[str, Run] | Iterable[Run]) -> list[SteeredRun]:
     """Each with its run, where a run of that name is among `runs`."""
     known = runs if isinstance(runs, Mapping) else {run.name: run for run in runs}
     return [dataclasses.replace(one, run=known.get(one.run_name)) for one in steered]

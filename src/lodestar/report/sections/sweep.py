@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from lodestar.fitting.dataset import DEFAULT_SMOOTHING
-from lodestar.report.html import Axis, Block, Chart, Facts, Fold, Line, Points, Text, histogram
+from lodestar.report.html import Axis, Block, Chart, Details, Figures, Line, Scatter, Text, histogram
 from lodestar.report.sections.families import colours, families
 from lodestar.report.sections.glimpse import POINTS, Curve, Glimpse
 from lodestar.report.sections.wording import count, number, percent
@@ -33,7 +33,7 @@ def sweep_blocks(runs: Sequence[Glimpse], thinned: int) -> list[Block]:
     parts = sets(runs)
     blocks: list[Block] = [*_set(parts[0])]
     for part in parts[1:SETS]:
-        blocks.append(Fold(_title(part), _set(part)))
+        blocks.append(Details(_title(part), _set(part)))
     if len(parts) > SETS:
         blocks.append(Text(f"{count(len(parts) - SETS, 'more set')} of runs with other tasks or metrics not drawn."))
     return [*blocks, *_said(runs, thinned)]
@@ -87,7 +87,7 @@ def _set(part: Sequence[Glimpse]) -> list[Block]:
     return [_facts(part), *(chart for chart in charts if chart.series)]
 
 
-def _facts(part: Sequence[Glimpse]) -> Facts:
+def _facts(part: Sequence[Glimpse]) -> Figures:
     best = best_of(part)
     ended = [run.status for run in part]
     figures = [
@@ -100,7 +100,7 @@ def _facts(part: Sequence[Glimpse]) -> Facts:
         figures.append((str(ended.count(Status.CUT_SHORT)), "cut short"))
     seeds = {run.seed for run in part if run.seed is not None}
     figures += [(str(len({run.schedule for run in part})), "schedules"), (str(len(seeds) or "–"), "seeds")]
-    return Facts(figures)
+    return Figures(figures)
 
 
 def best_of(part: Sequence[Glimpse]) -> Glimpse | None:
@@ -122,14 +122,14 @@ def _scaled(curve: Curve, by: float) -> Curve:
     return (curve[0], curve[1]) if by == 1.0 else (curve[0] * by, curve[1])
 
 
-def _finals(part: Sequence[Glimpse], table: dict[str, str], paint: dict[str, int]) -> list[Points]:
+def _finals(part: Sequence[Glimpse], table: dict[str, str], paint: dict[str, int]) -> list[Scatter]:
     found = []
     for family, colour in paint.items():
         runs = [run for run in part if table[run.schedule] == family and math.isfinite(run.final) and run.peak_lr > 0]
         if runs:
             names = [run.name for run in runs]
             x, y = [run.peak_lr for run in runs], [run.final for run in runs]
-            found.append(Points(family, x, y, names, colour=colour, size=3.5))
+            found.append(Scatter(family, x, y, names, colour=colour, size=3.5))
     return found
 
 

@@ -1,7 +1,8 @@
 """The whole report: which sections there are, in which order, and what must be said about them.
 
-Comes in: runs (any source that can be read again), perhaps a forecaster, perhaps steered runs. Goes out: a `Report`,
-plain data for `write_page`. What was not given is not a section; what was given and does not fit is said in a note.
+Comes in: runs (any source that can be read again), perhaps a forecaster, perhaps steered runs. Goes out: a
+`ReportPage`, plain data for `write_page`. What was not given is not a section; what was given and does not fit is said
+in a note.
 """
 
 import dataclasses
@@ -15,18 +16,18 @@ from lodestar.report.html import Notes, Section
 from lodestar.report.sections.compare import compare_blocks
 from lodestar.report.sections.findings import finding_blocks
 from lodestar.report.sections.glimpse import DRAWN, Glimpse, glimpses
-from lodestar.report.sections.pilots import pilot_blocks
 from lodestar.report.sections.quality import quality_blocks
-from lodestar.report.sections.steered import Steered, join_runs
+from lodestar.report.sections.steered import SteeredRun, join_runs
+from lodestar.report.sections.steered_runs import steered_blocks
 from lodestar.report.sections.sweep import sets, sweep_blocks
 from lodestar.report.sections.wording import count
 from lodestar.runs.run import Run
 
-Tick = Callable[[str, int, int | None], None]  # what is being done, how far, of how much
+OnStage = Callable[[str, int, int | None], None]  # what is being done, how far, of how much
 
 
 @dataclasses.dataclass(frozen=True)
-class Report:
+class ReportPage:
     """A page to be written. `notes` are sentences the reader must know."""
 
     title: str
@@ -40,15 +41,15 @@ def build_report(
     runs: Iterable[Run],
     *,
     forecaster: Forecaster | None = None,
-    steered: Sequence[Steered] = (),
+    steered: Sequence[SteeredRun] = (),
     title: str = "",
     drawn: int = DRAWN,
     most: int = 60,
-    tick: Tick | None = None,
-) -> Report:
+    tick: OnStage | None = None,
+) -> ReportPage:
     """Look at everything and say it. `drawn`: runs whose curves are shown; `most`: runs the forecaster is tested on."""
     again = tuple(runs) if isinstance(runs, Iterator) else runs
-    tell = tick or (lambda what, done, of: None)
+    stage = tick or (lambda what, done, of: None)
     wanted, kept = {one.run_name for one in steered}, dict[str, Run]()
 
     def watched() -> Iterator[Run]:
@@ -57,30 +58,30 @@ def build_report(
                 kept[run.name] = run
             yield run
 
-    seen, thinned = glimpses(watched(), drawn, lambda done: tell("reading runs", done, None))
+    seen, thinned = glimpses(watched(), drawn, lambda done: stage("reading runs", done, None))
     if not seen:
         raise RunError(
             "there are no runs to report on. Fix: check the path, or make some: lodestar sweep, lodestar import"
         )
-    pilots = join_runs(steered, kept)
-    diagnosis = diagnose(again, lambda done: tell("examining runs", done, len(seen)))
-    notes = [*_about_sets(seen), *_about_logs(pilots, seen, forecaster)]
+    joined = join_runs(steered, kept)
+    diagnosis = diagnose(again, lambda done: stage("examining runs", done, len(seen)))
+    notes = [*_about_sets(seen), *_about_logs(joined, seen, forecaster)]
     quality, own = None, set[str]()
     if forecaster is not None:
-        own = {one.run.name for one in pilots if one.run is not None}
-        quality, said = _quality(forecaster, again, [run for run in seen if run.name not in own] or seen, most, tell)
+        own = {one.run.name for one in joined if one.run is not None}
+        quality, said = _quality(forecaster, again, [run for run in seen if run.name not in own] or seen, most, stage)
         notes += said
     parts = {
         "The sweep at a glance": sweep_blocks(seen, thinned),
         "Comparison": compare_blocks(seen),
-        "Steered runs": pilot_blocks(pilots, forecaster) if pilots else [],
+        "Steered runs": steered_blocks(joined, forecaster) if joined else [],
         "Forecaster": quality_blocks(quality, len(own)) if quality is not None else [],
         "Doctor's findings": finding_blocks(diagnosis),
     }
     sections = [Section(name, blocks) for name, blocks in parts.items() if blocks]
     if notes:
         sections.insert(0, Section("Please note", [Notes([("note", note, "") for note in notes], {"note": "warning"})]))
-    return Report(title or _title(seen), _lead(seen, pilots), tuple(sections), tuple(notes), len(seen))
+    return ReportPage(title or _title(seen), _lead(seen, joined), tuple(sections), tuple(notes), len(seen))
 
 
 def _title(seen: Sequence[Glimpse]) -> str:
@@ -88,7 +89,7 @@ def _title(seen: Sequence[Glimpse]) -> str:
     return f"{task}: {count(len(seen), 'run')}" if task else count(len(seen), "training run")
 
 
-def _lead(seen: Sequence[Glimpse], steered: Sequence[Steered]) -> str:
+def _lead(seen: Sequence[Glimpse], steered: Sequence[SteeredRun]) -> str:
     finals = sum(run.final == run.final for run in seen)
     more = f", {count(len(steered), 'steered job')} with every decision" if steered else ""
     return f"{count(len(seen), 'run')}, {finals} with a final result{more}."
@@ -101,7 +102,7 @@ def _about_sets(seen: Sequence[Glimpse]) -> list[str]:
     return [f"The runs have {len(parts)} different tasks or metrics; they are drawn apart and never compared."]
 
 
-def _about_logs(steered: Sequence[Steered], seen: Sequence[Glimpse], forecaster: Forecaster | None) -> list[str]:
+def _about_logs(steered: Sequence[SteeredRun], seen: Sequence[Glimpse], forecaster: Forecaster | None) -> list[str]:
     """Logs that do not fit the runs or the forecaster beside them."""
     notes = []
     metrics, lengths = {run.metric_name for run in seen}, {run.total_steps for run in seen}
@@ -126,7 +127,7 @@ def _about_logs(steered: Sequence[Steered], seen: Sequence[Glimpse], forecaster:
 
 
 def _quality(
-    forecaster: Forecaster, runs: Iterable[Run], seen: Sequence[Glimpse], most: int, tell: Tick
+    forecaster: Forecaster, runs: Iterable[Run], seen: Sequence[Glimpse], most: int, stage: OnStage
 ) -> tuple[Evaluation | None, list[str]]:
     """Test the forecaster on those runs of its metric that were `seen`; and what is to be said about it.
 
@@ -155,7 +156,7 @@ def _quality(
             against=tested if fair & _learned(forecaster) else None,
             tolerances=(),
             most=most,
-            on_progress=lambda done, of: tell("testing the forecaster", done, of),
+            on_progress=lambda done, of: stage("testing the forecaster", done, of),
         )
     except LodestarError as error:
         return None, [*notes, f"The forecaster could not be tested: {error}"]

@@ -1,4 +1,4 @@
-"""Why: a decision of the scheduler told in a sentence or two, with its numbers.
+"""Why: a decision of the scheduler in a sentence or two, with its numbers.
 
 Comes in: a `Decision`. Goes out: text. The outcome's own sentence is always part of it, so nothing is glossed over.
 """
@@ -18,10 +18,10 @@ SOURCES = {
 
 def why(decision: Decision) -> str:
     """What was weighed and what was done."""
-    told = [*_weighed(decision), f"{_sentence(decision)}."]
+    sentences = [*_weighed(decision), f"{_sentence(decision)}."]
     if decision.note:
-        told.append(f"{decision.note[:1].upper()}{decision.note[1:]}.")
-    return " ".join(told)
+        sentences.append(f"{decision.note[:1].upper()}{decision.note[1:]}.")
+    return " ".join(sentences)
 
 
 def word(outcome: Outcome) -> str:
@@ -35,19 +35,19 @@ def _weighed(decision: Decision) -> list[str]:
     matched = "no future" if not decision.accepted else f"{decision.accepted} of {decision.samples} futures"
     near = "" if decision.loss is None else f" loss {number(decision.loss)}"
     within = "" if decision.tolerance is None else f" (within {number(decision.tolerance, 2)})"
-    told = [f"{matched[:1].upper()}{matched[1:]} came near this run's{near}{within}."]
+    sentences = [f"{matched[:1].upper()}{matched[1:]} came near this run's{near}{within}."]
     if decision.winners:
         best = sum(winner.metric for winner in decision.winners) / len(decision.winners)
-        told.append(
+        sentences.append(
             f"The best {_candidates(decision)} should end at {number(best)}, the running plan at {_plan(decision)}."
         )
-    return told
+    return sentences
 
 
 def _candidates(decision: Decision) -> str:
     sources = Counter(winner.source for winner in decision.winners)
-    told = ", ".join(f"{many} {SOURCES.get(source, source)}" for source, many in sources.items())
-    return f"{count(len(decision.winners), 'candidate')} ({told})"
+    listed = ", ".join(f"{many} {SOURCES.get(source, source)}" for source, many in sources.items())
+    return f"{count(len(decision.winners), 'candidate')} ({listed})"
 
 
 def _plan(decision: Decision) -> str:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from lodestar.evaluate.accuracy import ablation, accuracy, fractions_of
 from lodestar.evaluate.contest import Contest
 from lodestar.evaluate.evaluation import OURS, Ablation, Accuracy, ByChannel, Example, Stiffness
+from lodestar.evaluate.exam import make_exam
 from lodestar.evaluate.examples import examples
 from lodestar.evaluate.measure import TOLERANCES
 from lodestar.evaluate.stiffness import stiffness
-from lodestar.evaluate.trial import make_trial
 from lodestar_bench.paper import draw_forecasts
 from lodestar_bench.paper.context import Context
 from lodestar_bench.paper.item import AbstractItem, Findings, Made, Picture
@@ -41,14 +41,14 @@ class Forecasts(AbstractItem):
     def make(self, context: Context) -> Findings:
         """Everything `evaluate` measures of it, on runs it never learned from."""
         past, fresh = context.sources(), fresh_runs(context)
-        trial = make_trial(context.forecaster(), past + fresh)
-        contest, seen = Contest(trial, past), fractions_of(trial.data.recipe.points)
+        exam = make_exam(context.forecaster(), past + fresh)
+        contest, seen = Contest(exam, past), fractions_of(exam.data.recipe.points)
         count, total = itertools.count(1), len(seen) * (len(TOLERANCES) + 1 + len(contest.names) - 1)
 
         def tick() -> None:
             context.tell(next(count), total, "forecasts")
 
-        hard = stiffness(trial, SEEN[0])
+        hard = stiffness(exam, SEEN[0])
         a1 = ("forecaster", "seen", "scope", "truth", "quantity", "mean", "std", "runs")
         by = ("forecaster", "solver", "tolerance", "seen", "quantity", "mean", "std", "runs")
         curves = ("example", "run", "seen", "step", "part", "quantity", "logged", "truth", "forecast", "lower", "upper")
@@ -61,7 +61,7 @@ class Forecasts(AbstractItem):
                 Sheet.of("solver", ("what", "figure"), _solver(hard)),
             ),
             seeds=tuple(sorted({int(run.facts.seed or 0) for run in (*past, *fresh)})),
-            notes=trial.notes,
+            notes=exam.notes,
         )
 
     def draw(self, made: Sequence[Made]) -> list[Picture]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from lodestar.evaluate.contest import Contest
 from lodestar.evaluate.evaluation import Selection
+from lodestar.evaluate.exam import PAPER_EPOCHS, Which, make_exam
 from lodestar.evaluate.ranking import finals, ranking, selection
-from lodestar.evaluate.trial import PAPER_EPOCHS, Which, make_trial
 from lodestar.runs import RunSet
 from lodestar.schedules import PAPER_SHAPES
 from lodestar_bench.paper import draw_selection
@@ -46,10 +46,10 @@ class SelectionTest(AbstractItem):
         sets: dict[str, tuple[RunSet, Which]] = {LEARNED: (past, "all"), UNSEEN: (past + fresh, "unseen")}
         for place, (label, (runs, which)) in enumerate(sets.items()):
             context.tell(place, len(sets), f"runs {label}")
-            contest = Contest(make_trial(forecaster, runs, which), past)
+            contest = Contest(make_exam(forecaster, runs, which), past)
             picks += [(label, *row) for row in _picks(contest)]
             points += [(label, *row) for row in _finals(contest)]
-            excluded = contest.trial.data.excluded
+            excluded = contest.exam.data.excluded
             notes += (
                 [f"{len(excluded)} runs {label} were excluded, the first because: {excluded[0][1]}"] if excluded else []
             )
@@ -83,7 +83,7 @@ def fresh_runs(context: Context) -> RunSet:
 
 
 def _picks(contest: Contest) -> list[tuple[object, ...]]:
-    epoch = 1.0 / contest.trial.epochs
+    epoch = 1.0 / contest.exam.epochs
     parts = {"first epoch": epoch, "5 % of the run": 0.05, f"1/{PAPER_EPOCHS} of the run": 1.0 / PAPER_EPOCHS}
     rows = []
     for label, seen in parts.items():
@@ -100,9 +100,9 @@ def _pick(label: str, row: Selection, spearman: float) -> tuple[object, ...]:
 
 
 def _finals(contest: Contest) -> list[tuple[object, ...]]:
-    trial = contest.trial
-    found = finals(contest, (1.0 / trial.epochs,))[0]
-    return list(zip(found.runs, found.forecast, trial.finals(trial.raw).tolist(), strict=True))
+    exam = contest.exam
+    found = finals(contest, (1.0 / exam.epochs,))[0]
+    return list(zip(found.runs, found.forecast, exam.finals(exam.raw).tolist(), strict=True))
 
 
 ITEM = SelectionTest()

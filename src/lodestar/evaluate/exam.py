@@ -1,8 +1,8 @@
-"""The trial: which runs a forecaster is tested on, and which of its members may speak on each.
+"""The exam: which runs a forecaster is tested on, and which of its members may speak on each.
 
 Comes in: a forecaster and runs. Goes out: those runs as arrays, smoothed and raw, and forecasts of them. A run that a
-member learned from proves nothing about that member, so by default only runs the fit held out are tested, each by the
-members that never saw it; if there are none among the runs given, they are taken to be new to the forecaster.
+member learned from proves nothing about that member, so by default only runs the fit held out, each by the members that
+never saw it, and runs new to the forecaster are tested; if it learned from every one, all are, and a note says so.
 """
 
 import dataclasses
@@ -36,7 +36,7 @@ class Seen:
 
 
 @dataclasses.dataclass(frozen=True)
-class Trial:
+class Exam:
     """Runs under test. `speakers` (runs, members): who may forecast which; `raw` as logged, user's units."""
 
     forecaster: Forecaster
@@ -90,7 +90,7 @@ class Trial:
         return network.read(network.trace(latents, times, tolerance)[0])
 
 
-def make_trial(forecaster: Forecaster, runs: Iterable[Run], which: Which = "unseen", most: int = 200) -> Trial:
+def make_exam(forecaster: Forecaster, runs: Iterable[Run], which: Which = "unseen", most: int = 200) -> Exam:
     """Choose the runs, prepare them as the forecaster's own were, and work out who may speak."""
     if which not in ("unseen", "all"):
         raise ValueError(f"which must be 'unseen' or 'all', got {which!r}")
@@ -106,7 +106,7 @@ def make_trial(forecaster: Forecaster, runs: Iterable[Run], which: Which = "unse
     if held.intersection(data.names):
         notes.append("The intervals were measured on some of these runs: their coverage is right by construction here.")
     hidden = _hidden(data.names, folds, which)
-    return Trial(forecaster, data, _raw(tested, data), speakers, hidden, _epochs(tested), tuple(notes))
+    return Exam(forecaster, data, _raw(tested, data), speakers, hidden, _epochs(tested), tuple(notes))
 
 
 def _choose(

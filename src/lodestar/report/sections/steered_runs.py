@@ -6,31 +6,31 @@ Comes in: steered runs. Goes out: blocks.
 from collections.abc import Sequence
 
 from lodestar.forecaster import Forecaster
-from lodestar.report.html import Axis, Block, Chart, Fold, Line, Table, Text
+from lodestar.report.html import Axis, Block, Chart, Details, Line, Table, Text
 from lodestar.report.sections.decisions import decision_blocks, score
-from lodestar.report.sections.steered import Steered
+from lodestar.report.sections.steered import SteeredRun
 from lodestar.report.sections.wording import count, number, percent, short
 from lodestar.scheduler import Outcome
 
-TOLD = 40  # runs told in full
+SHOWN = 40  # runs shown in full
 
 
-def pilot_blocks(steered: Sequence[Steered], forecaster: Forecaster | None) -> list[Block]:
+def steered_blocks(steered: Sequence[SteeredRun], forecaster: Forecaster | None) -> list[Block]:
     """An overview where there are several, then each run in a fold."""
     blocks: list[Block] = [Text(_lead(steered, forecaster))]
     if len(steered) > 1:
         blocks += [_rates(steered), _table(steered)]
     shown = _picked(steered)
     blocks += [
-        Fold(f"{short(one.name)} ({one.kind})", decision_blocks(one, forecaster), place == 0)
+        Details(f"{short(one.name)} ({one.kind})", decision_blocks(one, forecaster), place == 0)
         for place, one in enumerate(shown)
     ]
     if len(shown) < len(steered):
-        blocks.append(Text(f"{len(shown)} of {len(steered)} runs are told in full, evenly spread.", "faint"))
+        blocks.append(Text(f"{len(shown)} of {len(steered)} runs are shown in full, evenly spread.", "faint"))
     return blocks
 
 
-def _lead(steered: Sequence[Steered], forecaster: Forecaster | None) -> str:
+def _lead(steered: Sequence[SteeredRun], forecaster: Forecaster | None) -> str:
     known = sum(one.run is not None for one in steered)
     text = f"{count(len(steered), 'decision log')}. "
     if known == len(steered):
@@ -44,13 +44,13 @@ def _lead(steered: Sequence[Steered], forecaster: Forecaster | None) -> str:
     return text
 
 
-def _picked(steered: Sequence[Steered]) -> list[Steered]:
-    if len(steered) <= TOLD:
+def _picked(steered: Sequence[SteeredRun]) -> list[SteeredRun]:
+    if len(steered) <= SHOWN:
         return list(steered)
-    return [steered[round(i * (len(steered) - 1) / (TOLD - 1))] for i in range(TOLD)]
+    return [steered[round(i * (len(steered) - 1) / (SHOWN - 1))] for i in range(SHOWN)]
 
 
-def _rates(steered: Sequence[Steered]) -> Chart:
+def _rates(steered: Sequence[SteeredRun]) -> Chart:
     kinds = list(dict.fromkeys(one.kind for one in steered))
     same = len({one.total_steps for one in steered}) == 1
     lines = []
@@ -62,11 +62,11 @@ def _rates(steered: Sequence[Steered]) -> Chart:
     return Chart("learning rates chosen, a line for each run", lines, axis, Axis("learning rate", low=0), wide=True)
 
 
-def _table(steered: Sequence[Steered]) -> Table:
+def _table(steered: Sequence[SteeredRun]) -> Table:
     rows = []
     for one in steered:
         outcomes = [decision.outcome for decision in one.log.decisions]
-        told = [d.predicted for d in one.log.decisions if d.predicted is not None]
+        forecasts = [d.predicted for d in one.log.decisions if d.predicted is not None]
         found = score(one)
         rows.append(
             [
@@ -76,7 +76,7 @@ def _table(steered: Sequence[Steered]) -> Table:
                 str(outcomes.count(Outcome.REPLANNED)),
                 str(outcomes.count(Outcome.NONE_ACCEPTED)),
                 str(outcomes.count(Outcome.CUT)),
-                number(told[-1] if told else None),
+                number(forecasts[-1] if forecasts else None),
                 number(one.run.final_metric if one.run is not None else None),
                 "–" if found is None else number(found.mean_error, 2),
                 "–" if found is None else percent(found.within, 2),
