@@ -75,7 +75,7 @@ def test_a_log_finds_the_run_its_header_names(jobs):
     folder, runs = jobs
     found = join_runs(read_steered([folder]), [toy_run("job-0", total=STEPS), *runs[::-1]])
     assert [one.run for one in found] == runs
-    assert found[0].facts == {"task": "toy", "seed": 0}
+    assert "task toy, seed 0" in [text for text, _ in texts(decision_blocks(found[0], None))]
 
 
 def test_a_log_without_a_run_in_its_header_is_of_the_run_with_its_files_name(jobs, forecaster):

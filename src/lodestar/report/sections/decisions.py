@@ -34,8 +34,8 @@ MARKED = {Outcome.REPLANNED: 1, Outcome.CUT: 6, Outcome.GATED: 3, Outcome.EXTEND
 def decision_blocks(steered: SteeredRun, forecaster: Forecaster | None) -> list[Block]:
     """Everything about one run."""
     blocks: list[Block] = [_facts(steered)]
-    if steered.facts:
-        blocks.append(Text(", ".join(f"{key} {value}" for key, value in steered.facts.items()), "faint"))
+    if steered.log.facts:
+        blocks.append(Text(", ".join(f"{key} {value}" for key, value in steered.log.facts.items()), "faint"))
     notes = [("warning", text, "") for text in steered.log.warnings]
     if steered.run is None:
         notes.append(_without_run(steered))

@@ -6,9 +6,8 @@ a log of release one names none, and is taken to be of the run that has its file
 
 import dataclasses
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from lodestar._errors import LodestarError
 from lodestar.runs.run import Run
@@ -28,12 +27,7 @@ class SteeredRun:
     @property
     def states_run(self) -> bool:
         """Whether the log itself says which run it is of."""
-        return bool(_stated(self.log).get("name"))
-
-    @property
-    def facts(self) -> Mapping[str, Any]:
-        """What the job told the log about its run."""
-        return _stated(self.log).get("facts") or {}
+        return self.log.run_name is not None
 
     @property
     def total_steps(self) -> int:
@@ -77,18 +71,14 @@ def read_steered(paths: Sequence[str | os.PathLike[str]]) -> list[SteeredRun]:
         log = read_log(file)
         if not log.decisions:
             raise LodestarError(f"the log {file} holds no decision. Fix: leave it out, or wait until the job has begun")
-        found.append(SteeredRun(name, log, str(_stated(log).get("name") or file.stem)))
+        found.append(SteeredRun(name, log, log.run_name or file.stem))
     return found
 
 
-def join_runs(steered: Sequence[SteeredRun], runs: Mapping[str, Run] | Iterable[Run]) -> list[SteeredRun]:
+def join_runs(steered: Sequence[SteeredRun], runs: Iterable[Run]) -> list[SteeredRun]:
     """Each with its run, where a run of that name is among `runs`."""
-    known = runs if isinstance(runs, Mapping) else {run.name: run for run in runs}
+    known = {run.name: run for run in runs}
     return [dataclasses.replace(one, run=known.get(one.run_name)) for one in steered]
-
-
-def _stated(log: Log) -> Mapping[str, Any]:
-    return log.header.get("run") or {}
 
 
 def _files(path: Path) -> list[Path]:

@@ -63,7 +63,7 @@ def build_report(
         raise RunError(
             "there are no runs to report on. Fix: check the path, or make some: lodestar sweep, lodestar import"
         )
-    joined = join_runs(steered, kept)
+    joined = join_runs(steered, kept.values())
     diagnosis = diagnose(again, lambda done: stage("examining runs", done, len(seen)))
     notes = [*_about_sets(seen), *_about_logs(joined, seen, forecaster)]
     quality, own = None, set[str]()
