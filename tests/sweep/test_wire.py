@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lodestar.runs import Direction, Facts, Run, Series, Status
+from lodestar.runs import Direction, Facts, Note, NoteKind, Run, Series, Status
 from lodestar.sweep import Schedule, Trial
 from lodestar.sweep.executors.wire import BadMessage, Wire, plain_run, plain_trial, run_of, trial_of
 
@@ -33,9 +33,11 @@ def test_a_run_is_the_same_on_the_other_side(loss, metric, lr):
     def series(values):
         return Series(np.arange(len(values)), values)
 
+    note = Note("n", NoteKind.SORTED)
     facts = Facts("task", "cosine", 0.1, 3, "sweep", {"a": 1, "b": "x"})
-    run = Run("r", series(loss), series(metric), series(lr), Direction.MIN, Status.DIVERGED, 99, "f1", facts, ("n",))
-    assert run_of(json.loads(json.dumps(plain_run(run)))) == run
+    run = Run("r", series(loss), series(metric), series(lr), Direction.MIN, Status.DIVERGED, 99, "f1", facts, (note,))
+    again = run_of(json.loads(json.dumps(plain_run(run))))
+    assert again == run and again.notes[0].kind is NoteKind.SORTED
 
 
 @settings(deadline=None)

@@ -73,9 +73,9 @@ class SweepTable:
         if self._progress is None:
             return _screen.safe("starting", "dim")
         rows = list(self._progress.running.values())
-        found = _screen.table("running", "where", ">step", ">loss", ">metric", ">time")
+        table = _screen.table("running", "where", ">step", ">loss", ">metric", ">time")
         for row in rows[:MOST_ROWS]:
-            found.add_row(
+            table.add_row(
                 _screen.safe(row.name, limit=40),
                 _screen.safe(row.where, "dim", limit=24),
                 f"{row.step}/{row.total_steps}",
@@ -84,11 +84,11 @@ class SweepTable:
                 duration(time.monotonic() - row.began),
             )
         if len(rows) > MOST_ROWS:
-            found.add_row(f"and {len(rows) - MOST_ROWS} more", "", "", "", "", "")
+            table.add_row(f"and {len(rows) - MOST_ROWS} more", "", "", "", "", "")
         if not rows:
             waiting = "workers are starting" if self._progress.left else "the last runs are being stored"
-            found.add_row(_screen.safe(waiting, "dim"), "", "", "", "", "")
-        return Group(found, _screen.safe(summary_line(self._progress), "bold"))
+            table.add_row(_screen.safe(waiting, "dim"), "", "", "", "", "")
+        return Group(table, _screen.safe(summary_line(self._progress), "bold"))
 
 
 def summary_line(progress: "SweepProgress") -> str:

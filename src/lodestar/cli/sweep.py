@@ -112,8 +112,8 @@ def sweep_command(
         job = make_job(
             function, command, metric_name=metric, direction=direction, task=task, cut_diverged=not keep_diverged
         )
-        found = make_space(space, steps, seed=seed, peak=peak, seeds=seeds)
-        trials = make_trials(job, found, runs, steps, seed=seed)
+        chosen = make_space(space, steps, seed=seed, peak=peak, seeds=seeds)
+        trials = make_trials(job, chosen, runs, steps, seed=seed)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     if dry_run:
@@ -134,7 +134,7 @@ def sweep_command(
                     gpus=gpus,
                     ship=False if no_ship else None,
                 ),
-                identity=identity(job, found, trials, seed=seed),
+                identity=identity(job, chosen, trials, seed=seed),
                 retry_failed=retry_failed,
                 add=add,
                 log_to=log_to,
@@ -159,7 +159,7 @@ def _show_trials(trials: "list[Trial]", *, as_json: bool) -> None:
     from lodestar.cli._sweep_table import spark
 
     if as_json:
-        told = [
+        rows = [
             {
                 "name": trial.name,
                 "seed": trial.seed,
@@ -170,19 +170,19 @@ def _show_trials(trials: "list[Trial]", *, as_json: bool) -> None:
             }
             for trial in trials
         ]
-        _screen.show_json({"trials": told})
+        _screen.show_json({"trials": rows})
         return
-    found = _screen.table("trial", ">peak lr", ">seed", ">steps", "schedule", title=f"{len(trials)} trials")
+    table = _screen.table("trial", ">peak lr", ">seed", ">steps", "schedule", title=f"{len(trials)} trials")
     for trial in trials:
         peak = None if trial.schedule is None else trial.schedule.peak
-        found.add_row(
+        table.add_row(
             _screen.safe(trial.name, limit=40),
             _screen.number(peak),
             str(trial.seed),
             str(trial.total_steps),
             spark(trial),
         )
-    _screen.out().print(found)
+    _screen.out().print(table)
 
 
 def _show_result(result: "SweepResult", metric: str, out: str) -> None:

@@ -62,8 +62,8 @@ class Family:
 
     def words(self, peak: float, parameters: Mapping[str, float]) -> str:
         """What `parse` reads: "linear:0.003:warmup=0.05", the defaults left out."""
-        told = [f"{key}={_number(value)}" for key, value in parameters.items() if value != self.defaults[key]]
-        return ":".join([self.name, _number(peak), *told])
+        settings = [f"{key}={_number(value)}" for key, value in parameters.items() if value != self.defaults[key]]
+        return ":".join([self.name, _number(peak), *settings])
 
     def _check(self, peak: float, total_steps: int, parameters: Mapping[str, float]) -> None:
         if not 0 < peak < math.inf:
@@ -74,9 +74,9 @@ class Family:
             self._check_parameter(key, value)
         parts = {key: value for key, value in {**self.defaults, **parameters}.items() if key in PARTS}
         if sum(parts.values()) > 1 + ROUNDING:
-            told = " + ".join(f"{key} {value:g}" for key, value in parts.items())
+            stated = " + ".join(f"{key} {value:g}" for key, value in parts.items())
             raise ValueError(
-                f"{self.name}: {' + '.join(parts)} must be at most 1, the whole run, got {told}. Fix: lower one of them"
+                f"{self.name}: {' + '.join(parts)} must be at most 1, the whole run, got {stated}. Fix: lower one"
             )
 
     def _check_parameter(self, key: str, value: float) -> None:

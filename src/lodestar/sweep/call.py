@@ -68,15 +68,15 @@ def run_sweep(
     job = make_job(
         function, command, metric_name=metric_name, direction=direction, task=task, cut_diverged=cut_diverged
     )
-    found = make_space(space, total_steps, seed=seed, peak=peak, seeds=seeds)
-    trials = make_trials(job, found, runs, total_steps, seed=seed)
+    chosen = make_space(space, total_steps, seed=seed, peak=peak, seeds=seeds)
+    trials = make_trials(job, chosen, runs, total_steps, seed=seed)
     folder = folder_beside(out.address if isinstance(out, RunStore) else out)
     return run_trials(
         job,
         trials,
         out,
         make_executor(executor or place, jobs=jobs, threads=threads, logs=folder),
-        identity=identity(job, found, trials, seed=seed),
+        identity=identity(job, chosen, trials, seed=seed),
         retry_failed=retry_failed,
         add=add,
         log_to=log_to,
@@ -110,8 +110,8 @@ def make_space(
         return TrialList(list(space), seeds or 1)
     if str(space) in ("sobol", "averaged"):
         low, high = peak or DEFAULT_PEAK
-        found = QuasiRandom(peak=Range(low, high, log=True))
-        return for_averaged_weights(found) if str(space) == "averaged" else found
+        quasi_random = QuasiRandom(peak=Range(low, high, log=True))
+        return for_averaged_weights(quasi_random) if str(space) == "averaged" else quasi_random
     if str(space) == "paper":
         return paper_grid(peak or DEFAULT_PEAK, *([] if seeds is None else [seeds]))
     if peak is not None:

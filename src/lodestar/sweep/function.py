@@ -28,13 +28,13 @@ def find(name: str) -> Callable[..., Any]:
     if not colon or not home or not attribute:
         raise SweepError(f"{name!r} names no function. Fix: write module:name, such as my_module:train")
     module = _from_file(Path(home)) if home.endswith(".py") else _from_module(home)
-    found: Any = module
+    target: Any = module
     for part in attribute.split("."):
-        if not hasattr(found, part):
-            near = difflib.get_close_matches(part, [n for n in dir(found) if callable(getattr(found, n))], n=3)
+        if not hasattr(target, part):
+            near = difflib.get_close_matches(part, [n for n in dir(target) if callable(getattr(target, n))], n=3)
             raise SweepError(f"{home} has no {attribute!r}. Fix: check the name{_perhaps(near)}")
-        found = getattr(found, part)
-    return found
+        target = getattr(target, part)
+    return target
 
 
 def name_of(function: Callable[..., Any]) -> str:

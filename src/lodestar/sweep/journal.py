@@ -63,15 +63,15 @@ class SweepJournal:
     """One sweep's journal, open for appending. The folder's lock must be held."""
 
     def __init__(self, folder: Path, identity: Mapping[str, Any]):
-        told = json.dumps(dict(identity), sort_keys=True, default=str)
-        self.path = folder / f"sweep-{blake2s(told.encode()).hexdigest()[:8]}.jsonl"
-        self._identity = json.loads(told)
+        plain = json.dumps(dict(identity), sort_keys=True, default=str)
+        self.path = folder / f"sweep-{blake2s(plain.encode()).hexdigest()[:8]}.jsonl"
+        self._identity = json.loads(plain)
         self._file: IO[bytes] | None = None
 
     def others(self) -> list[dict[str, Any]]:
         """The identities of other sweeps into the same store."""
-        found = (path for path in sorted(self.path.parent.glob("sweep-*.jsonl")) if path != self.path)
-        return [_header(path)["identity"] for path in found]
+        others = (path for path in sorted(self.path.parent.glob("sweep-*.jsonl")) if path != self.path)
+        return [_header(path)["identity"] for path in others]
 
     def check_alone(self) -> None:
         """Refuse to mix: another sweep's runs are in this store."""
@@ -151,15 +151,15 @@ def _past(data: bytes) -> Past:
     seconds: list[float] = []
     for line in data.splitlines()[1:]:
         try:
-            told = json.loads(line)
-            name, ended = told["trial"], told["ended"]
+            entry = json.loads(line)
+            name, ended = entry["trial"], entry["ended"]
         except (ValueError, KeyError, TypeError):
             continue  # power loss may leave a line of zeros: that trial is in the store or runs again
         failed.pop(name, None)
         if ended == "failed":
-            failed[name] = told.get("reason", "")
+            failed[name] = entry.get("reason", "")
         else:
-            seconds.append(float(told.get("seconds", 0.0)))
+            seconds.append(float(entry.get("seconds", 0.0)))
     return Past(failed, tuple(seconds))
 
 

@@ -1,8 +1,8 @@
 """Tells while a trial runs that its loss is lost, so that no more time goes into it.
 
-Comes in: one loss after another. Goes out: a sentence, once it is sure. Slower to judge than `runs/diverged.py`, which
-sees whole runs: high rates throw a loss far up before it comes down again, and mixed precision makes a stray NaN, so
-only what lasts counts. Knows nothing of processes.
+Comes in: one loss after another. Goes out: a sentence, once it is sure. Slower to judge than `doctor/diverged.py`,
+which sees whole runs: high rates throw a loss far up before it comes down again, and mixed precision makes a stray
+NaN, so only what lasts counts. Knows nothing of processes.
 """
 
 import math

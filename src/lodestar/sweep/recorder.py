@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.runs import Direction, Facts, Run, Scalar, Series, Status
+from lodestar.runs import Direction, Facts, Note, NoteKind, Run, Scalar, Series, Status
 from lodestar.sweep.endings import TrialCut
 from lodestar.sweep.job import Job
 from lodestar.sweep.lost import Lost
@@ -30,7 +30,7 @@ class Recorder:
     def __init__(self, trial: Trial, *, cut_diverged: bool = True, on_progress: Progress | None = None):
         self.trial = trial
         self.cut: str | None = None
-        self.notes: list[str] = []
+        self.notes: list[Note] = []
         self._curves = {name: (array("q"), array("d")) for name in ("loss", "metric", "lr")}
         self._lost = Lost(trial.total_steps) if cut_diverged else None
         self._on_progress = on_progress
@@ -95,11 +95,11 @@ class Recorder:
         curves = {name: _merged(name, *curve, notes) for name, curve in self._curves.items()}
         last = max(int(steps[-1]) for steps, _ in curves.values() if len(steps))
         if last > trial.total_steps:
-            notes.append(f"steps go up to {last}, but {trial.total_steps} were planned")
+            notes.append(Note(f"steps go up to {last}, but {trial.total_steps} were planned", NoteKind.STEPS))
         if self.cut is not None:
-            notes.append(f"cut at step {last} of {trial.total_steps}: {self.cut}")
+            notes.append(Note(f"cut at step {last} of {trial.total_steps}: {self.cut}", NoteKind.INCOMPLETE))
         if not len(curves["lr"][0]):
-            notes.append("no learning rate was reported, and the sweep set none")
+            notes.append(Note("no learning rate was reported, and the sweep set none", NoteKind.MISSING))
         return Run(
             name=trial.name,
             loss=Series(*curves["loss"]),
@@ -153,21 +153,21 @@ def _number(name: str, value: Any) -> float:
 
 
 def _merged(
-    name: str, steps: "array[int]", values: "array[float]", notes: list[str]
+    name: str, steps: "array[int]", values: "array[float]", notes: list[Note]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """One curve in step order; of several values at one step, the last reported stays."""
     whole = min(len(steps), len(values))  # a thread of the trial may be reporting still
-    at, found = np.array(steps[:whole], dtype=np.int64), np.array(values[:whole], dtype=np.float64)
+    at, kept = np.array(steps[:whole], dtype=np.int64), np.array(values[:whole], dtype=np.float64)
     gaps = np.diff(at)
     if np.all(gaps > 0):
-        return at, found
+        return at, kept
     order = np.argsort(at, kind="stable")
-    at, found = at[order], found[order]
+    at, kept = at[order], kept[order]
     last = np.append(at[1:] != at[:-1], True)
     twice = at[~last]
     if name != "lr":  # an lr follows each report of a loss or a metric: at one step they agree
         span = f"{twice.min()}" if len(twice) and twice.min() == twice.max() else ""
         span = span or (f"{twice.min()}-{twice.max()}" if len(twice) else "")
         what = f"steps {span} reported more than once; the last value of each was kept" if span else "steps were sorted"
-        notes.append(f"{name}: {what}")
-    return at[last], found[last]
+        notes.append(Note(f"{name}: {what}", NoteKind.OTHER if span else NoteKind.SORTED))
+    return at[last], kept[last]

@@ -37,10 +37,10 @@ def read_space(path: Path, total_steps: int | None, *, seed: int, seeds: int | N
     if path.suffix.lower() != ".toml":
         raise SweepError(f"{path} is neither .toml nor .csv. Fix: name the file by what it holds")
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SweepError(f"{path} is no TOML: {error}. Fix: mend that line") from error
-    return _Toml(path, total_steps, seed, seeds).space(found)
+    return _Toml(path, total_steps, seed, seeds).space(table)
 
 
 class _Toml:
@@ -49,17 +49,17 @@ class _Toml:
     def __init__(self, path: Path, total_steps: int | None, seed: int, seeds: int | None):
         self._path, self._total, self._seed, self._seeds = path, total_steps, seed, seeds
 
-    def space(self, found: Mapping[str, Any]) -> AbstractSpace:
+    def space(self, table: Mapping[str, Any]) -> AbstractSpace:
         """Any kind of space."""
-        kind = found.get("kind", "list" if "trial" in found else None)
+        kind = table.get("kind", "list" if "trial" in table else None)
         if kind not in KEYS:
             raise self._error("kind", f"must be one of {', '.join(KEYS)}, got {kind!r}")
-        self._check_keys(found, KEYS[kind], "")
+        self._check_keys(table, KEYS[kind], "")
         make = {"sobol": self._sobol, "grid": self._grid, "list": self._list}[kind]
-        return make(found)
+        return make(table)
 
-    def _sobol(self, found: Mapping[str, Any]) -> QuasiRandom:
-        ranges = {key: self._range(key, value) for key, value in found.items() if key != "kind"}
+    def _sobol(self, table: Mapping[str, Any]) -> QuasiRandom:
+        ranges = {key: self._range(key, value) for key, value in table.items() if key != "kind"}
         return self._built("", QuasiRandom, **ranges)
 
     def _range(self, key: str, value: Any) -> Range:
@@ -74,21 +74,21 @@ class _Toml:
             return self._built(key, Range, choices=tuple(map(float, choices)), log=log)
         raise self._error(key, f"must be a number, [low, high] or {{choices = [...]}}, got {value!r}")
 
-    def _grid(self, found: Mapping[str, Any]) -> Grid:
-        shapes = found.get("shapes", list(Grid.shapes))
+    def _grid(self, table: Mapping[str, Any]) -> Grid:
+        shapes = table.get("shapes", list(Grid.shapes))
         if not isinstance(shapes, list) or not all(isinstance(shape, str) for shape in shapes):
             raise self._error("shapes", f"must be a list of names, got {shapes!r}")
-        rates = found.get("rates")
+        rates = table.get("rates")
         if rates is None:
-            peak = self._range("peak", found.get("peak", [1e-4, 1e-1]))
+            peak = self._range("peak", table.get("peak", [1e-4, 1e-1]))
             rates = list(np.geomspace(peak.low, peak.high, PAPER_RATES)) if not peak.choices else list(peak.choices)
         if not isinstance(rates, list) or not all(map(_is_number, rates)):
             raise self._error("rates", f"must be a list of numbers, got {rates!r}")
-        seeds = self._seeds or self._whole("seeds", found.get("seeds", Grid.seeds), least=1)
+        seeds = self._seeds or self._whole("seeds", table.get("seeds", Grid.seeds), least=1)
         return self._built("", Grid, tuple(shapes), tuple(float(rate) for rate in rates), seeds)
 
-    def _list(self, found: Mapping[str, Any]) -> TrialList:
-        entries = found.get("trial")
+    def _list(self, table: Mapping[str, Any]) -> TrialList:
+        entries = table.get("trial")
         if not isinstance(entries, list) or not entries:
             raise self._error("trial", "must be given at least once, as [[trial]]")
         trials = [self._trial(number, entry) for number, entry in enumerate(entries, start=1)]
@@ -97,7 +97,7 @@ class _Toml:
             if trial.name in seen:
                 raise self._error(f"trial {number}", f"is called {trial.name!r}, as is trial {seen[trial.name]}")
             seen[trial.name] = number
-        return TrialList(trials, self._seeds or self._whole("seeds", found.get("seeds", 1), least=1))
+        return TrialList(trials, self._seeds or self._whole("seeds", table.get("seeds", 1), least=1))
 
     def _trial(self, number: int, entry: Mapping[str, Any]) -> Trial:
         where = f"trial {number}"
@@ -143,8 +143,8 @@ class _Toml:
             raise self._error(key, f"must be a whole number of at least {least}, got {value!r}")
         return value
 
-    def _check_keys(self, found: Mapping[str, Any], known: set[str], where: str) -> None:
-        strange = [key for key in found if key not in known]
+    def _check_keys(self, table: Mapping[str, Any], known: set[str], where: str) -> None:
+        strange = [key for key in table if key not in known]
         if strange:
             raise self._error(strange[0], f"is not known{where}: the keys are {', '.join(sorted(known))}")
 
@@ -172,7 +172,7 @@ def _from_csv(path: Path, total_steps: int | None, *, seed: int, seeds: int) -> 
         for column, name in cells:
             if row.get(column):
                 points.setdefault(name, {})[_cell(path, line, row, "step")] = _cell(path, line, row, column)
-    return TrialList([_between(path, name, found, total_steps, seed) for name, found in points.items()], seeds)
+    return TrialList([_between(path, name, curve, total_steps, seed) for name, curve in points.items()], seeds)
 
 
 def _between(path: Path, name: str, points: dict[float, float], total_steps: int | None, seed: int) -> Trial:

@@ -81,12 +81,12 @@ class Grid(AbstractSpace):
         """More runs than the grid has are made with further seeds."""
         each = [(shape, rate) for rate in self.rates for shape in self.shapes]
         wanted = len(each) * self.seeds if runs is None else runs
-        found = []
+        trials = []
         for number in range(wanted):
             (shape, rate), chosen = each[number % len(each)], seed + number // len(each)
             name = f"{shape}-{rate:.4g}-seed{chosen}"
-            found.append(Trial(name, chosen, total_steps, FAMILIES[shape](rate, total_steps)))
-        return found
+            trials.append(Trial(name, chosen, total_steps, FAMILIES[shape](rate, total_steps)))
+        return trials
 
     def identity(self) -> Mapping[str, Any]:
         """Without the number of seeds: more of them go on with the same sweep."""
@@ -114,8 +114,8 @@ class QuasiRandom(AbstractSpace):
 
     def __post_init__(self):
         for name in ("warmup", "plateau", "floor"):
-            found: Range = getattr(self, name)
-            values = found.choices or (found.low, found.high)
+            span: Range = getattr(self, name)
+            values = span.choices or (span.low, span.high)
             if min(values) < 0 or max(values) > 1 or (name == "warmup" and max(values) >= 1):
                 raise ValueError(f"{name} is a share and must lie between 0 and 1, got {list(values)}")
 

@@ -47,9 +47,9 @@ class SweepResult:
 
     def as_dict(self) -> dict[str, Any]:
         """As plain data."""
-        told = [{"trial": f.trial.name, "reason": f.reason, "detail": f.detail} for f in self.failed]
+        failed = [{"trial": f.trial.name, "reason": f.reason, "detail": f.detail} for f in self.failed]
         best = None if self.best is None else {"run": self.best[0], "metric": self.best[1]}
-        return {**vars(self), "failed": told, "best": best}
+        return {**vars(self), "failed": failed, "best": best}
 
 
 def run_trials(
@@ -130,14 +130,14 @@ def _carry(
 def _listed(store: RunStore, trials: Sequence[Trial]) -> dict[str, RunSummary]:
     """The trials that are in the store already; an error if a run of that name is another one."""
     there = {row.name: row for row in store.list()} if store.exists() else {}
-    found = {trial.name: there[trial.name] for trial in trials if trial.name in there}
+    stored = {trial.name: there[trial.name] for trial in trials if trial.name in there}
     for trial in trials:
-        if trial.name in found and found[trial.name].facts.extra.get("trial") != trial.digest:
+        if trial.name in stored and stored[trial.name].facts.extra.get("trial") != trial.digest:
             raise SweepError(
                 f"the store holds another run called {trial.name!r} (other schedule, seed, length or settings than "
                 "this sweep's). Fix: choose another --out, or remove it: lodestar runs STORE --remove NAME"
             )
-    return found
+    return stored
 
 
 def _progress_of(

@@ -36,11 +36,11 @@ class Trial:
         Rates count to six digits: another machine's cosine may differ in the last.
         """
         plain = json.dumps([self.name, self.seed, self.total_steps, dict(self.settings)], sort_keys=True, default=str)
-        told = hashlib.blake2s(plain.encode())
+        hashed = hashlib.blake2s(plain.encode())
         if self.schedule is not None:
             mantissa, exponent = np.frexp(self.schedule.rates)
-            told.update(np.ldexp(np.round(mantissa * 2**20), exponent - 20).astype("<f8").tobytes())
-        return told.hexdigest()[:12]
+            hashed.update(np.ldexp(np.round(mantissa * 2**20), exponent - 20).astype("<f8").tobytes())
+        return hashed.hexdigest()[:12]
 
 
 class ReportFunction(Protocol):

@@ -40,25 +40,25 @@ class RayCluster:
                 log.warning("Ray is connected already, so its own runtime environment counts, not the sweep's")
             return cls(ray, ours=False, local=False)
         given = dict(runtime_env or {})
-        found = address or _running_here()
-        if found is None:
+        cluster = address or _running_here()
+        if cluster is None:
             _init(ray, "local", {"working_dir": str(Path.cwd()), **given} if ship else given, include_dashboard=False)
             return cls(ray, ours=True, local=True)
         if ship or (ship is None and SUBMITTED not in os.environ):
             given = {"working_dir": str(Path.cwd()), "excludes": LEFT_AT_HOME} | given
-        _check_answers(found)
-        _init(ray, found, given)
+        _check_answers(cluster)
+        _init(ray, cluster, given)
         return cls(ray, ours=True, local=False)
 
     def slots(self, cpus: float, gpus: float) -> int:
         """How many trials of that need fit on the nodes that are up now."""
-        found = 0
+        slots = 0
         for node in self.ray.nodes():
             if node["Alive"]:
                 has = node["Resources"]
                 fits = [has.get(kind, 0.0) / need for kind, need in (("CPU", cpus), ("GPU", gpus)) if need]
-                found += math.floor(min(fits) + 1e-9)
-        return found
+                slots += math.floor(min(fits) + 1e-9)
+        return slots
 
     def close(self) -> None:
         """Leave the cluster; one that was started here ends."""

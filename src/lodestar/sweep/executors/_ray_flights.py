@@ -133,7 +133,7 @@ class Flights:
         flight = self._flights.pop(ref)
         errors = self._ray.exceptions
         try:
-            told = self._ray.get(ref)
+            ended = self._ray.get(ref)
         except (errors.RuntimeEnvSetupError, errors.TaskUnschedulableError) as error:
             raise SweepError(f"Ray cannot make the trials' environment on its nodes: {_end(error)}") from error
         except errors.RayTaskError as error:
@@ -144,16 +144,16 @@ class Flights:
         except errors.RayError as error:  # the node, its raylet, its store or the process beneath the trial is gone
             yield from self._lose(flight, error)
             return
-        if told["kind"] == "unusable":
-            self._doubt(flight, f"on node {told['where']}: {told['reason']}")
+        if ended["kind"] == "unusable":
+            self._doubt(flight, f"on node {ended['where']}: {ended['reason']}")
             return
         self._proven = True
         self._send()  # the next first, before anyone takes time over this one's result
-        yield from self._began(flight, told["where"])
-        if told["kind"] == "done":
-            yield Done(flight.trial, wire.run_of(told["run"]), told["seconds"])
+        yield from self._began(flight, ended["where"])
+        if ended["kind"] == "done":
+            yield Done(flight.trial, wire.run_of(ended["run"]), ended["seconds"])
         else:
-            yield Failed(flight.trial, told["reason"], told["detail"], told["seconds"])
+            yield Failed(flight.trial, ended["reason"], ended["detail"], ended["seconds"])
 
     def _doubt(self, flight: _Flight, reason: str) -> None:
         """No trial could be made there. Before any was made elsewhere, that is the job's fault; later, the node's."""

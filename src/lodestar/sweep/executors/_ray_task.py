@@ -25,12 +25,12 @@ def make_trial(job: Mapping[str, Any], trial: Mapping[str, Any], threads: int, m
     """Make one trial here. The mapping's "kind" is "done", "failed", or "unusable" where no trial can be made."""
     where = _where()
     try:
-        told: dict[str, Any] = {}
+        message: dict[str, Any] = {}
         for event in _executor(threads).run(Job(**job), [wire.trial_of(trial)]):
-            told = _plain(event, where)
-            if told["kind"] in ("started", "report"):
-                mailbox.tell.remote(flight, told)  # nobody waits for it, and a lost one is no loss
-        return told
+            message = _plain(event, where)
+            if message["kind"] in ("started", "report"):
+                mailbox.tell.remote(flight, message)  # nobody waits for it, and a lost one is no loss
+        return message
     except LodestarError as error:
         return {"kind": "unusable", "where": where, "reason": str(error)}
 

@@ -24,14 +24,14 @@ class Cores:
         if not hasattr(os, "sched_getaffinity"):
             return [()] * workers
         wanted = workers * threads
-        found: list[int] = []
+        cores: list[int] = []
         for core in sorted(os.sched_getaffinity(0)):
-            if len(found) < wanted and self._take(core):
-                found.append(core)
-        if len(found) < wanted:
+            if len(cores) < wanted and self._take(core):
+                cores.append(core)
+        if len(cores) < wanted:
             self.free()
             return [()] * workers
-        return [tuple(found[i * threads : (i + 1) * threads]) for i in range(workers)]
+        return [tuple(cores[i * threads : (i + 1) * threads]) for i in range(workers)]
 
     def free(self) -> None:
         """Give all back."""

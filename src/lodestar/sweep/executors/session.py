@@ -21,10 +21,10 @@ def end_session(leader: int) -> None:
 
 
 def _members(leader: int) -> list[int]:
-    found = []
+    members = []
     for entry in Path("/proc").iterdir() if Path("/proc/self").exists() else ():
         if entry.name.isdigit():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 if os.getsid(int(entry.name)) == leader:
-                    found.append(int(entry.name))
-    return found
+                    members.append(int(entry.name))
+    return members

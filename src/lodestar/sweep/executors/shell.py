@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from lodestar.runs import Note
 from lodestar.sweep.endings import TrialFailed
 from lodestar.sweep.recorder import Recorder
 from lodestar.sweep.trial import Trial
@@ -110,7 +111,7 @@ class _Follower:
         except (ValueError, TypeError, KeyError) as error:
             if self._bad is None:
                 self._bad = f"line {self._line} of the report file was passed over: {line[:60]!r} ({error})"
-                self._recorder.notes.append(self._bad)
+                self._recorder.notes.append(Note(self._bad))
 
 
 def _code(code: int) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.runs import Direction, Facts, Run, Series, Status
+from lodestar.runs import Direction, Facts, Note, Run, Series, Status
 from lodestar.schedules import Schedule
 from lodestar.sweep.trial import Trial
 
@@ -105,7 +105,7 @@ def plain_run(run: Run) -> dict[str, Any]:
         "total_steps": run.total_steps,
         "metric_name": run.metric_name,
         "facts": {**vars(run.facts), "extra": dict(run.facts.extra)},
-        "notes": list(run.notes),
+        "notes": [[str(note), str(note.kind)] for note in run.notes],
     }
 
 
@@ -125,7 +125,7 @@ def run_of(plain: Mapping[str, Any]) -> Run:
         total_steps=plain["total_steps"],
         metric_name=plain["metric_name"],
         facts=Facts(**plain["facts"]),
-        notes=tuple(plain["notes"]),
+        notes=tuple(Note(text, kind) for text, kind in plain["notes"]),
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lodestar._errors import SweepError
-from lodestar.runs import Run, Scalar
+from lodestar.runs import Note, NoteKind, Run, Scalar
 from lodestar.sweep import function as functions
 from lodestar.sweep.endings import TrialCut, TrialFailed
 from lodestar.sweep.executors import shell
@@ -47,23 +47,23 @@ def _call(job: Job, trial: Trial, recorder: Recorder) -> Any:
     except SystemExit as end:
         if end.code not in (None, 0) and not recorder.lost_at_the_end:
             raise TrialFailed(f"it called sys.exit({end.code!r})", _their_part(end)) from None
-        recorder.notes.append(f"the function ended by sys.exit({'' if end.code is None else end.code})")
+        recorder.notes.append(Note(f"the function ended by sys.exit({'' if end.code is None else end.code})"))
         return None
     except TrialFailed as failure:
         return _forgiven(recorder, failure.reason, failure)
     except BaseException as error:  # noqa: BLE001  whatever the user's code does, the sweep goes on
-        told = f"it raised {type(error).__name__}: {str(error)[:300]}".rstrip(": ")
-        return _forgiven(recorder, told, TrialFailed(told, _their_part(error)))
+        what = f"it raised {type(error).__name__}: {str(error)[:300]}".rstrip(": ")
+        return _forgiven(recorder, what, TrialFailed(what, _their_part(error)))
     finally:
         if os.getpid() != pid:  # the function forked, and this is the child coming back: it must not go on as us
             os._exit(0)
 
 
-def _forgiven(recorder: Recorder, told: str, failure: TrialFailed) -> None:
+def _forgiven(recorder: Recorder, what: str, failure: TrialFailed) -> None:
     """Many jobs stop themselves at a NaN: such a trial diverged, and is kept; any other failure is one."""
     if recorder.cut is None and not recorder.lost_at_the_end:
         raise failure from None
-    recorder.notes.append(f"after the loss was lost, {told}")
+    recorder.notes.append(Note(f"after the loss was lost, {what}"))
 
 
 def _start(job: Job, trial: Trial) -> Callable[[Recorder], Any]:
@@ -85,14 +85,16 @@ def _returned(returned: Any, recorder: Recorder) -> dict[str, Scalar]:
     if returned is None:
         return {}
     if not isinstance(returned, Mapping):
-        told = f"{type(returned).__name__} {str(returned)[:40]!r}"
-        recorder.notes.append(f"the function returned a {told}, no mapping of names to plain values; it was left out")
+        what = f"{type(returned).__name__} {str(returned)[:40]!r}"
+        why = f"the function returned a {what}, no mapping of names to plain values; it was left out"
+        recorder.notes.append(Note(why, NoteKind.LEFT_OUT))
         return {}
     kept: dict[str, Scalar] = {}
     for name, value in returned.items():
         plain = _plain(value)
         if plain is None:
-            recorder.notes.append(f"returned {str(name)[:40]!r} is a {type(value).__name__}, no plain value; left out")
+            why = f"returned {str(name)[:40]!r} is a {type(value).__name__}, no plain value; left out"
+            recorder.notes.append(Note(why, NoteKind.LEFT_OUT))
         else:
             kept[str(name)] = plain
     return kept

@@ -76,16 +76,16 @@ class _Worker:
         began = time.perf_counter()
         try:
             run = work.carry_out(job, trial, on_progress=self._progress(trial))
-            told = {"kind": "done", "run": wire.plain_run(run)}
+            ended = {"kind": "done", "run": wire.plain_run(run)}
         except TrialFailed as failure:
-            told = {"kind": "failed", "reason": failure.reason, "detail": failure.detail}
+            ended = {"kind": "failed", "reason": failure.reason, "detail": failure.detail}
             self._log.write(failure.detail)
         except LodestarError as error:
-            told = {"kind": "failed", "reason": str(error), "detail": ""}
+            ended = {"kind": "failed", "reason": str(error), "detail": ""}
         with self._reporting:
             self._trial = None
         self._log.finish()
-        self._wire.send({**told, "seconds": time.perf_counter() - began, "retire": self._retire()})
+        self._wire.send({**ended, "seconds": time.perf_counter() - began, "retire": self._retire()})
 
     def _progress(self, trial: Trial) -> Progress:
         """Sends a trial's reports on, until it has ended: a thread it left behind may go on reporting."""
