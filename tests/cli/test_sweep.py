@@ -92,7 +92,7 @@ def test_a_command_and_a_space_of_ones_own(lodestar, tmp_path):
         (("sweep", "no_such_module:train", "--steps", 5, "--out", "r"), "no module 'no_such_module'"),
         (("sweep", "--out", "r"), "a function or a command, one of them"),
         (("sweep", "--command", "true", "--out", "r"), "Fix: --steps N"),
-        (("sweep", "a:b", "--steps", 5, "--out", "r", "--on", "moon"), "no place 'moon'"),
+        (("sweep", "a:b", "--steps", 5, "--out", "r", "--on", "moon"), "no executor 'moon'"),
         (("sweep", "a:b", "--steps", 5, "--out", "r", "--space", "none.csv"), "there is no file none.csv"),
         (("sweep", "a:b", "--steps", 5, "--out", "r", "--gpus", 1), "--gpus is for --on ray"),
     ],
