@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True)
-class Source:
+class RunSource:
     """Runs to iterate over, again and again, without holding them all."""
 
     start: "Callable[[], Iterator[Run]]"
@@ -22,7 +22,7 @@ class Source:
     def __iter__(self) -> "Iterator[Run]":
         return self.start() if self.wanted is None else filter(self.wanted, self.start())
 
-    def keep(self, wanted: "Callable[[Run], bool]") -> "Source":
+    def keep(self, wanted: "Callable[[Run], bool]") -> "RunSource":
         """Only some of the runs."""
         return dataclasses.replace(self, wanted=wanted, total=None)
 
@@ -39,15 +39,15 @@ def table_at(where: str) -> Path | None:
     return path if is_table else None
 
 
-def open_runs(where: str, *, skip_damaged: bool = False) -> Source:
+def open_runs(where: str, *, skip_damaged: bool = False) -> RunSource:
     """The runs at a path, or at an address such as s3://bucket/runs."""
     from lodestar.runs.store import RunStore
 
     table = table_at(where)
     if table is not None:
-        return Source(_Table(table), None)
+        return RunSource(_Table(table), None)
     store = RunStore.open(where)
-    return Source(lambda: store.iter(skip_damaged=skip_damaged), len(store.list(skip_damaged=skip_damaged)))
+    return RunSource(lambda: store.iter(skip_damaged=skip_damaged), len(store.list(skip_damaged=skip_damaged)))
 
 
 class _Table:

@@ -11,7 +11,7 @@ import typer
 
 from lodestar._errors import RunError
 from lodestar.cli import _screen
-from lodestar.cli._source import Source, open_runs
+from lodestar.cli._source import RunSource, open_runs
 
 if TYPE_CHECKING:
     from lodestar.forecaster import Forecast, Forecaster
@@ -88,7 +88,7 @@ def _draw(forecaster: "Forecaster", run: "Run", forecast: "Forecast", truth: "Po
     _screen.err().print(_screen.safe(f"Figure: {out}"))
 
 
-def _pick(source: Source, name: str | None) -> "Run":
+def _pick(source: RunSource, name: str | None) -> "Run":
     known: list[str] = []
     only: Run | None = None
     for run in source:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lodestar.cli import _screen
-from lodestar.cli._source import Source, open_runs
+from lodestar.cli._source import RunSource, open_runs
 
 if TYPE_CHECKING:
     from lodestar.report.sections import ReportPage
@@ -87,7 +87,7 @@ def report_command(
     _tell(made, path, as_json)
 
 
-def _open(where: str, skip_damaged: bool) -> Source:
+def _open(where: str, skip_damaged: bool) -> RunSource:
     """One source of runs; an empty one is an error here, not a blank page."""
     from lodestar._errors import RunError
 
@@ -97,7 +97,7 @@ def _open(where: str, skip_damaged: bool) -> Source:
     return source
 
 
-def _joined(sources: Sequence[Source], names: Sequence[str]) -> Source:
+def _joined(sources: Sequence[RunSource], names: Sequence[str]) -> RunSource:
     """Several sources read one after the other; a run whose name was there before is named after its store too."""
     if len(sources) == 1:
         return sources[0]
@@ -111,7 +111,7 @@ def _joined(sources: Sequence[Source], names: Sequence[str]) -> Source:
                 yield known
 
     totals = [source.total for source in sources]
-    return Source(start, None if None in totals else sum(total or 0 for total in totals))
+    return RunSource(start, None if None in totals else sum(total or 0 for total in totals))
 
 
 def _tell(made: "ReportPage", path: Path, as_json: bool) -> None:

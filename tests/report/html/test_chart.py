@@ -56,7 +56,7 @@ def test_everything_can_be_json():
 
 def test_names_of_release_one_still_work():
     assert (html.Band, html.Points, html.Rule, html.Span) == (Shading, Scatter, ReferenceLine, XSpan)
-    assert (html.Facts, html.Fold, html.Series) == (html.Figures, html.Details, html.Mark)
+    assert (html.Facts, html.Fold, html.Series) == (html.KeyFigures, html.Details, html.Mark)
 
 
 @pytest.mark.parametrize(

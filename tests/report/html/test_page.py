@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lodestar._errors import StoreError
-from lodestar.report.html import Cell, Chart, Details, Figures, Line, Notes, Section, Table, Text, page, write_page
+from lodestar.report.html import Cell, Chart, Details, KeyFigures, Line, Notes, Section, Table, Text, page, write_page
 
 EVIL = '</script><script>alert(1)</script><!--"&<b onclick=x>\u2028'
 
@@ -42,7 +42,7 @@ def full(text: str) -> str:
     blocks = [
         Text(text),
         Notes([(text, text, text)]),
-        Figures([(text, text)]),
+        KeyFigures([(text, text)]),
         Table((text, f">{text}"), [[text, Cell(text)]], text),
         Details(text, [chart]),
         chart,

@@ -81,7 +81,7 @@ class Row:
 
 
 @dataclasses.dataclass(frozen=True)
-class Table:
+class Table1:
     """All rows, best mean first, those without results last."""
 
     rows: tuple[Row, ...]
@@ -98,13 +98,13 @@ class Table:
         return next(row for row in self.rows if row.entrant.name == method)
 
 
-def table(plan: Plan, results: Results) -> Table:
+def table(plan: Plan, results: Results) -> Table1:
     """The table as far as it can be filled."""
     finals = {entrant.name: records_of(plan.finals(entrant, results), results) for entrant in plan.entrants}
     sign = 1.0 if results.direction is Direction.MAX else -1.0
     rows = [_row(plan, entrant, results, finals, sign) for entrant in plan.entrants]
     rows.sort(key=lambda row: -sign * row.finals.mean if row.finals.count else math.inf)
-    return Table(tuple(rows), results.metric_name, results.direction)
+    return Table1(tuple(rows), results.metric_name, results.direction)
 
 
 def _row(plan: Plan, entrant: Entrant, results: Results, finals: dict[str, list[Record]], sign: float) -> Row:

@@ -9,7 +9,7 @@ from lodestar.report.html.blocks import Block as Block
 from lodestar.report.html.blocks import Cell as Cell
 from lodestar.report.html.blocks import Details as Details
 from lodestar.report.html.blocks import Download as Download
-from lodestar.report.html.blocks import Figures as Figures
+from lodestar.report.html.blocks import KeyFigures as KeyFigures
 from lodestar.report.html.blocks import Notes as Notes
 from lodestar.report.html.blocks import Section as Section
 from lodestar.report.html.blocks import Table as Table
@@ -32,4 +32,4 @@ from lodestar.report.html.series import histogram as histogram
 from lodestar.report.html.thin import thin as thin
 
 # Their names in release one, each of which meant something else elsewhere.
-Band, Facts, Fold, Points, Rule, Series, Span = Shading, Figures, Details, Scatter, ReferenceLine, Mark, XSpan
+Band, Facts, Fold, Points, Rule, Series, Span = Shading, KeyFigures, Details, Scatter, ReferenceLine, Mark, XSpan

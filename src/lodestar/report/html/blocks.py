@@ -29,7 +29,7 @@ class Notes:
 
 
 @dataclasses.dataclass(frozen=True)
-class Figures:
+class KeyFigures:
     """A few figures at a glance: (figure, what it is)."""
 
     figures: Sequence[tuple[str, str]]
@@ -81,7 +81,7 @@ class Download:
     kind: str = "text/plain"  # the media type
 
 
-Block = Text | Notes | Figures | Table | Chart | Details | Download
+Block = Text | Notes | KeyFigures | Table | Chart | Details | Download
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lodestar import __version__, _disk
 from lodestar._errors import StoreError
-from lodestar.report.html.blocks import Block, Cell, Details, Download, Figures, Notes, Section, Table, Text
+from lodestar.report.html.blocks import Block, Cell, Details, Download, KeyFigures, Notes, Section, Table, Text
 from lodestar.report.html.chart import Chart
 
 PROSE = 60  # a last column with longer texts than this is prose
@@ -77,12 +77,12 @@ def _grid(charts: Sequence[str]) -> str:
     return f'<div class="charts">{"".join(charts)}</div>' if charts else ""
 
 
-def _block(block: Text | Notes | Figures | Table | Details | Download) -> str:
+def _block(block: Text | Notes | KeyFigures | Table | Details | Download) -> str:
     if isinstance(block, Text):
         return f'<p class="{block.tone}">{_text(block.text)}</p>'
     if isinstance(block, Notes):
         return _notes(block)
-    if isinstance(block, Figures):
+    if isinstance(block, KeyFigures):
         found = "".join(
             f"<div><b>{_text(figure)}</b><span>{_text(what)}</span></div>" for figure, what in block.figures
         )

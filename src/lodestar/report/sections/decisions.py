@@ -11,7 +11,7 @@ from lodestar.report.html import (
     Bars,
     Block,
     Chart,
-    Figures,
+    KeyFigures,
     Line,
     Mark,
     Notes,
@@ -67,7 +67,7 @@ def score(steered: SteeredRun) -> ShadowScore | None:
     return found if found.forecasts else None
 
 
-def _facts(steered: SteeredRun) -> Figures:
+def _facts(steered: SteeredRun) -> KeyFigures:
     decisions = steered.log.decisions
     outcomes = [decision.outcome for decision in decisions]
     figures = [
@@ -83,7 +83,7 @@ def _facts(steered: SteeredRun) -> Figures:
     if found is not None:
         figures.append((number(found.mean_error, 2), "mean error of its forecasts"))
         figures.append((percent(found.within, 2), "of its 80 % intervals held the truth"))
-    return Figures(figures)
+    return KeyFigures(figures)
 
 
 def _rate(steered: SteeredRun) -> Chart:

@@ -5,7 +5,7 @@ nothing: every figure is the evaluation's.
 """
 
 from lodestar.evaluate.evaluation import OURS, Evaluation
-from lodestar.report.html import Block, Details, Download, Figures, Notes, Section, Table, Text
+from lodestar.report.html import Block, Details, Download, KeyFigures, Notes, Section, Table, Text
 from lodestar.report.sections.errors import accuracy_table, error_charts
 from lodestar.report.sections.examples import example_blocks
 from lodestar.report.sections.intervals import interval_blocks
@@ -78,7 +78,7 @@ def headline(evaluation: Evaluation) -> str:
     return text + "."
 
 
-def _facts(evaluation: Evaluation) -> Figures:
+def _facts(evaluation: Evaluation) -> KeyFigures:
     figures = []
     for seen in evaluation.fractions:
         row = next((r for r in evaluation.ranking if (r.forecaster, r.seen) == (OURS, seen)), None)
@@ -93,7 +93,7 @@ def _facts(evaluation: Evaluation) -> Figures:
     if picked is not None:
         what = f"rank of the run it picks from the first {percent(picked.seen, 2)}"
         figures.append((f"{picked.rank} of {picked.runs}", what))
-    return Figures(figures)
+    return KeyFigures(figures)
 
 
 def _notes(evaluation: Evaluation) -> list[Block]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from lodestar.fitting.dataset import DEFAULT_SMOOTHING
-from lodestar.report.html import Axis, Block, Chart, Details, Figures, Line, Scatter, Text, histogram
+from lodestar.report.html import Axis, Block, Chart, Details, KeyFigures, Line, Scatter, Text, histogram
 from lodestar.report.sections.families import colours, families
 from lodestar.report.sections.glimpse import POINTS, Curve, Glimpse
 from lodestar.report.sections.wording import count, number, percent
@@ -87,7 +87,7 @@ def _set(part: Sequence[Glimpse]) -> list[Block]:
     return [_facts(part), *(chart for chart in charts if chart.series)]
 
 
-def _facts(part: Sequence[Glimpse]) -> Figures:
+def _facts(part: Sequence[Glimpse]) -> KeyFigures:
     best = best_of(part)
     ended = [run.status for run in part]
     figures = [
@@ -100,7 +100,7 @@ def _facts(part: Sequence[Glimpse]) -> Figures:
         figures.append((str(ended.count(Status.CUT_SHORT)), "cut short"))
     seeds = {run.seed for run in part if run.seed is not None}
     figures += [(str(len({run.schedule for run in part})), "schedules"), (str(len(seeds) or "–"), "seeds")]
-    return Figures(figures)
+    return KeyFigures(figures)
 
 
 def best_of(part: Sequence[Glimpse]) -> Glimpse | None:

@@ -19,7 +19,7 @@ from lodestar_bench.entrant import Entrant
 from lodestar_bench.home import Facts, Home
 from lodestar_bench.plan import Plan, records_of
 from lodestar_bench.results import Record, Results
-from lodestar_bench.table import Table, table
+from lodestar_bench.table import Table1, table
 
 if TYPE_CHECKING:
     from lodestar_bench.problem import AbstractProblem
@@ -62,7 +62,7 @@ class Context:
         return self.facts.plan
 
     @functools.cached_property
-    def table(self) -> Table:
+    def table(self) -> Table1:
         """Table 1 of this task."""
         return table(self.plan, self.home.results(self.facts, to_tell=True))
 

@@ -137,7 +137,7 @@ def charts(made: Sequence[Made]) -> "list[Block]":
 
 
 def _chart(one: Made, study: str, title: str) -> "Block":
-    from lodestar.report.html import Axis, Chart, Points
+    from lodestar.report.html import Axis, Chart, Scatter
 
     rows, times = list(one["variants"].where(study=study).rows()), factor(one.metric_name)
     series = []
@@ -146,7 +146,7 @@ def _chart(one: Made, study: str, title: str) -> "Block":
         mean = times * np.array([rows[i]["mean"] for i in places])
         off = times * np.array([reach(rows[i]) for i in places])
         told = [f"{label(rows[i])}: {result(one.metric_name, rows[i]['mean'], rows[i]['std'])}" for i in places]
-        series.append(Points(name, places, mean, told, mean - off, mean + off, colour=colour))
+        series.append(Scatter(name, places, mean, told, mean - off, mean + off, colour=colour))
     x = Axis("", categories=[label(row) for row in rows])
     return Chart(f"{one.label}: {title.lower()}", series, x=x, y=Axis(f"test {one.metric_name}"), wide=True)
 

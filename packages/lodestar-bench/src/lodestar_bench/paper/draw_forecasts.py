@@ -140,7 +140,7 @@ def charts(made: Sequence[Made]) -> "list[Block]":
 
 
 def _curve_charts(one: Made) -> "list[Block]":
-    from lodestar.report.html import Axis, Chart, Line, Shading, Span
+    from lodestar.report.html import Axis, Chart, Line, Shading, XSpan
 
     found: list[Block] = []
     sheet = one["curves"].where(example=SHOWN)
@@ -153,7 +153,7 @@ def _curve_charts(one: Made) -> "list[Block]":
                 Shading("80 % interval", at, curve["lower"], curve["upper"], colour=0),
                 Line("forecast", at, curve["forecast"], colour=0),
             ]
-            spans = (Span(0, 100 * seen, "seen"),)
+            spans = (XSpan(0, 100 * seen, "seen"),)
             text = f"{one.label}: {title}, {100 * seen:.3g} % seen"
             found.append(Chart(text, series, x=Axis("part of the run (%)"), y=Axis(title), spans=spans))
     return found

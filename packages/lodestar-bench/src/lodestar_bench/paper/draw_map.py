@@ -81,7 +81,7 @@ def scaled(sheet, what: str) -> NDArray[np.float64]:
 
 def charts(made: Sequence[Made]) -> "list[Block]":
     """All families in one cloud for each quantity, to hide and show."""
-    from lodestar.report.html import Axis, Chart, Points, Shades
+    from lodestar.report.html import Axis, Chart, Scatter, Shades
 
     found: list[Block] = []
     for one in made:
@@ -95,7 +95,7 @@ def charts(made: Sequence[Made]) -> "list[Block]":
             series = []
             for family in families(one):
                 here = np.flatnonzero(sheet["family"] == family)[::2]  # half of the pieces: the page stays light
-                series.append(Points(family, sheet["x"][here], sheet["y"][here], shades=shade[here], size=2.5))
+                series.append(Scatter(family, sheet["x"][here], sheet["y"][here], shades=shade[here], size=2.5))
             shades = Shades(title, *ends, log=log)
             found.append(Chart(f"{one.label}: map by {title}", series, x=Axis(""), y=Axis(""), shades=shades))
     return found

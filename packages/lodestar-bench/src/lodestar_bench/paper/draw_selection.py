@@ -61,7 +61,7 @@ def picked(one: Made, forecasts: np.ndarray) -> int:
 
 def charts(made: Sequence[Made]) -> "list[Block]":
     """The same to hover over, with the runs' names."""
-    from lodestar.report.html import Axis, Chart, Points, Rule
+    from lodestar.report.html import Axis, Chart, ReferenceLine, Scatter
 
     found: list[Block] = []
     for one in made:
@@ -70,12 +70,12 @@ def charts(made: Sequence[Made]) -> "list[Block]":
             at = picked(one, sheet["forecast"])
             here, labels = np.arange(len(sheet)) == at, sheet["run"].tolist()
             series = [
-                Points("runs", times * sheet["true"][~here], times * sheet["forecast"][~here],
+                Scatter("runs", times * sheet["true"][~here], times * sheet["forecast"][~here],
                        [name for i, name in enumerate(labels) if i != at], colour="faint"),
-                Points("picked", times * sheet["true"][here], times * sheet["forecast"][here], [labels[at]], colour=0,
+                Scatter("picked", times * sheet["true"][here], times * sheet["forecast"][here], [labels[at]], colour=0,
                        size=6.0),
             ]  # fmt: skip
             title = f"{one.label}: final {one.metric_name}, runs {runs}"
-            rules = (Rule(axis="diagonal"),)
+            rules = (ReferenceLine(axis="diagonal"),)
             found.append(Chart(title, series, x=Axis("true"), y=Axis("forecast from the first epoch"), rules=rules))
     return found

@@ -142,7 +142,7 @@ def charts(made: Sequence[Made]) -> "list[Block]":
 
 
 def _chart_of_ends(one: Made) -> "Block":
-    from lodestar.report.html import Axis, Chart, Points
+    from lodestar.report.html import Axis, Chart, Scatter
 
     rows = methods(one)
     series = []
@@ -155,13 +155,13 @@ def _chart_of_ends(one: Made) -> "Block":
         ]
         if chosen:
             places, values, labels = zip(*chosen, strict=True)
-            series.append(Points(group, places, values, labels, colour=colour))
+            series.append(Scatter(group, places, values, labels, colour=colour))
     y = Axis("largest Hessian eigenvalue", log=all(np.nanmin(row["values"], initial=1) > 0 for row in rows.values()))
     return Chart(f"{one.label}: sharpness at the end", series, x=Axis("", categories=list(rows)), y=y, wide=True)
 
 
 def _charts_along(one: Made) -> "list[Block]":
-    from lodestar.report.html import Axis, Chart, Line, Rule
+    from lodestar.report.html import Axis, Chart, Line, ReferenceLine
 
     found: list[Block] = []
     for quantity, scaled, label in PANELS if len(one["along"]) else ():
@@ -172,7 +172,7 @@ def _charts_along(one: Made) -> "list[Block]":
             if scaled and np.isfinite(curve[scaled]).any():
                 told = f"{name}, preconditioned"
                 series.append(Line(told, 100 * curve["part"], curve[scaled], colour=place, dashed=True))
-        rules = [Rule(row["line"], label=f"edge, {row['optimiser']}") for row in one["lines"].rows()]
+        rules = [ReferenceLine(row["line"], label=f"edge, {row['optimiser']}") for row in one["lines"].rows()]
         log = quantity in ("loss", "sharpness", "stability") and bool(np.nanmin(one["along"][quantity]) > 0)
         found.append(
             Chart(

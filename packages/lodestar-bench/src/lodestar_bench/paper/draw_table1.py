@@ -109,7 +109,7 @@ def charts(made: Sequence[Made]) -> "list[Block]":
 
 
 def _chart_of_means(one: Made) -> "Block":
-    from lodestar.report.html import Axis, Chart, Points
+    from lodestar.report.html import Axis, Chart, Scatter
 
     rows, times = list(one["table"].rows()), factor(one.metric_name)
     series = []
@@ -119,7 +119,7 @@ def _chart_of_means(one: Made) -> "Block":
         off = times * np.array([reach(rows[i]) for i in places])
         labels = [f"{rows[i]['title']}: {result(one.metric_name, rows[i]['mean'], rows[i]['std'])}" for i in places]
         # Lying down: the categories are on y, so the whisker of x is told in the label.
-        series.append(Points(group, places, mean, labels, mean - off, mean + off, colour=colour))
+        series.append(Scatter(group, places, mean, labels, mean - off, mean + off, colour=colour))
     x = Axis("", categories=[row["method"] for row in rows])
     return Chart(f"{one.label}: mean and 95 % interval", series, x=x, y=Axis(f"test {one.metric_name}"), wide=True)
 

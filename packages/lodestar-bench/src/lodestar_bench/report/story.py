@@ -16,7 +16,7 @@ from lodestar_bench.diary import Entry, entries
 from lodestar_bench.home import Facts, Home
 from lodestar_bench.plan import Plan, records_of
 from lodestar_bench.results import Record, Results
-from lodestar_bench.table import Table, table
+from lodestar_bench.table import Table1, table
 
 SHOWN_SEEDS = 5
 OURS = ("lodestar", "lodestar-paper")
@@ -39,7 +39,7 @@ class Story:
     facts: Facts
     plan: Plan
     results: Results
-    table: Table
+    table: Table1
     finals: dict[str, list[Record]]
     rates: tuple[Rates, ...]
     diary: tuple[Entry, ...]
@@ -82,12 +82,12 @@ def story(home: Home) -> Story:
     )
 
 
-def _ours(found: Table) -> str | None:
+def _ours(found: Table1) -> str | None:
     there = [row.entrant.name for row in found.rows if row.finals.count]
     return next((name for name in OURS if name in there), None)
 
 
-def _best_plain(found: Table) -> str | None:
+def _best_plain(found: Table1) -> str | None:
     return next((row.entrant.name for row in found.rows if row.entrant.name in SHAPES and row.finals.count), None)
 
 
