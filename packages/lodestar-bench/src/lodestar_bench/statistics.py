@@ -7,7 +7,9 @@ runs, methods or which way is better; a caller that wants "better" to be positiv
 
 import dataclasses
 import math
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,33 +60,41 @@ def spread(values: Sequence[float]) -> Spread:
 
 
 def welch(one: Sequence[float], other: Sequence[float]) -> Welch:
-    """t = (m1 - m2) / sqrt(s1^2/n1 + s2^2/n2), with Welch and Satterthwaite's degrees of freedom."""
+    """SciPy's, but for values without spread, of which it knows nothing."""
+    from scipy.stats import ttest_ind
+
     a, b = spread(one), spread(other)
     if a.count < 2 or b.count < 2:
         return Welch(math.nan, math.nan, math.nan)
-    first, second = a.std**2 / a.count, b.std**2 / b.count
-    error, gap = math.sqrt(first + second), a.mean - b.mean
-    if error <= _NOTHING * max(abs(a.mean), abs(b.mean)):
-        t, p = _without_spread(gap, max(abs(a.mean), abs(b.mean)))
+    scale = max(abs(a.mean), abs(b.mean))
+    if math.hypot(a.std / math.sqrt(a.count), b.std / math.sqrt(b.count)) <= _NOTHING * scale:
+        t, p = _without_spread(a.mean - b.mean, scale)
         return Welch(t, float(a.count + b.count - 2), p)
-    freedom = (first + second) ** 2 / (first**2 / (a.count - 1) + second**2 / (b.count - 1))
-    return Welch(gap / error, freedom, _two_sided(gap / error, freedom))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # one side may have no spread
+        found: Any = ttest_ind(one, other, equal_var=False)
+    return Welch(float(found.statistic), float(found.df), float(found.pvalue))
 
 
 def paired(one: Sequence[float], other: Sequence[float]) -> Paired:
     """Values of equal places belong together (the same seed)."""
+    from scipy.stats import ttest_1samp
+
     if len(one) != len(other):
         raise ValueError(f"paired values must be as many on each side, got {len(one)} and {len(other)}")
     gaps = np.asarray(one, dtype=float) - np.asarray(other, dtype=float)
-    found, above = spread(gaps.tolist()), int((gaps > 0).sum())
-    if found.count < 2:
-        return Paired(found.count, found.mean, math.nan, math.nan, math.nan, above)
-    scale, error = float(np.abs(one).max()), found.std / math.sqrt(found.count)
-    if error <= _NOTHING * scale:
-        return Paired(found.count, found.mean, found.mean, found.mean, _without_spread(found.mean, scale)[1], above)
-    reach = error * float(_student().ppf(0.5 + _LEVEL / 2, found.count - 1))
-    p = _two_sided(found.mean / error, found.count - 1)
-    return Paired(found.count, found.mean, found.mean - reach, found.mean + reach, p, above)
+    differences, above = spread(gaps.tolist()), int((gaps > 0).sum())
+    count, mean = differences.count, differences.mean
+    if count < 2:
+        return Paired(count, mean, math.nan, math.nan, math.nan, above)
+    scale = float(np.abs(one).max())
+    if differences.std / math.sqrt(count) <= _NOTHING * scale:
+        return Paired(count, mean, mean, mean, _without_spread(mean, scale)[1], above)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a spread near rounding
+        tested: Any = ttest_1samp(gaps, 0.0)
+    interval = tested.confidence_interval(_LEVEL)
+    return Paired(count, mean, float(interval.low), float(interval.high), float(tested.pvalue), above)
 
 
 def density(values: Sequence[float], points: int = 200) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
@@ -103,13 +113,3 @@ def density(values: Sequence[float], points: int = 200) -> tuple[NDArray[np.floa
 def _without_spread(gap: float, scale: float) -> tuple[float, float]:
     """t and p where every value is the same on its side: equal means are certain, or certainly not."""
     return (0.0, 1.0) if abs(gap) <= _NOTHING * scale else (math.copysign(math.inf, gap), 0.0)
-
-
-def _two_sided(t: float, freedom: float) -> float:
-    return float(2 * _student().sf(abs(t), freedom))
-
-
-def _student():
-    from scipy.stats import t
-
-    return t

@@ -216,11 +216,13 @@ def test_xu_learns_to_raise_a_rate_that_is_far_too_low(tmp_path):
 def test_the_graph_controller_learns_to_stay_above_a_base_that_is_too_low(tmp_path):
     """It may move the rate by 10 % at most, and learns to move it up: the untrained one stays on the cosine."""
     valley, graph = Slope(rates=(2e-2,)), method("rl-graph")
-    graph.learn(valley, tmp_path / "policy", seed=0, runs=None, allowed_runs=25)
-    trained = train(valley, graph, math.nan, seed=1000, knowledge=tmp_path / "policy").run
+    trained = []
+    for seed in range(3):  # how much one seed learns hangs on the processor's rounding
+        graph.learn(valley, tmp_path / f"{seed}", seed=seed, runs=None, allowed_runs=25)
+        trained.append(train(valley, graph, math.nan, seed=1000, knowledge=tmp_path / f"{seed}").run)
     untrained = train(valley, method("cosine"), 2e-2, seed=1000).run
-    assert float(trained.facts.extra["mean_action"]) > 0.4
-    assert trained.metric.values[-1] < 0.98 * untrained.metric.values[-1]
+    assert np.mean([float(run.facts.extra["mean_action"]) for run in trained]) > 0.4
+    assert np.mean([run.metric.values[-1] for run in trained]) < 0.98 * untrained.metric.values[-1]
 
 
 @pytest.mark.parametrize("name", BOTH)

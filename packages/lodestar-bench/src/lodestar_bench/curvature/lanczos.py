@@ -3,6 +3,10 @@
 Comes in: an `Operator`. Goes out: the largest and the lowest eigenvalue as `Edge`s, and how many products it took. Each
 new direction is made orthogonal to all before it, twice (without that, copies of found eigenvalues appear), so that as
 many vectors as there are iterations are kept in memory: 4 bytes x parameters x iterations for a float32 loss.
+
+Not `scipy.sparse.linalg.eigsh`: it hands out no residual, nothing before it has converged (a measurement with so many
+products is wanted, converged or not, with its residual), restarts instead of stopping at a first exact answer, and
+refuses matrices of one row.
 """
 
 import numpy as np

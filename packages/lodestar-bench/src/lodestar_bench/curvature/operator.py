@@ -1,7 +1,8 @@
 """A symmetric matrix that is known only by its products with vectors: what power iteration and Lanczos work on.
 
 Comes in: a size and a function. Goes out: products, checked. A Hessian of a million weights is such a matrix; so is a
-small one in an array, for tests. What the matrix is the Hessian of is not known here.
+small one in an array, for tests. What the matrix is the Hessian of is not known here. SciPy's `LinearOperator` would
+carry neither the rounding of a product, which says when an answer is good enough, nor its check.
 """
 
 import dataclasses
