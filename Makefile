@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 LIGHT  := $(VENV)/.light
 
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test lint bench docs pictures clean
 help:            ## show this list
 	@grep -E '^[a-z]+: .*##|^[a-z]+: *##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
@@ -34,13 +34,17 @@ lint: $(READY)   ## ruff and pyright only
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 
-bench: $(READY)  ## the figures in the README: speed, accuracy, store
+bench: $(READY)  ## the figures in the docs: speed, accuracy, store
 	$(BIN)/python -m benchmarks
 
-docs: $(READY)   ## write docs/cli.md and the README's examples anew
-	$(BIN)/python -m lodestar.cli.reference docs/cli.md
-	$(BIN)/python -m lodestar.cli.reference docs/bench_cli.md bench
-	$(BIN)/python docs/embed_examples.py
+docs: $(READY)   ## write the reference of the commands anew, and build the site into site/
+	$(BIN)/python -m lodestar.cli.reference docs/reference/cli.md
+	$(BIN)/python -m lodestar.cli.reference docs/bench/cli.md bench
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Open site/index.html"
+
+pictures: $(READY) ## draw the pictures of the docs anew, from a real run (needs chromium for the screenshots)
+	$(BIN)/python docs/pictures.py
 
 clean:           ## remove the virtual environment and caches
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis demo
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis demo site

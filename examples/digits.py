@@ -53,15 +53,15 @@ def random_schedule(rng: np.random.Generator) -> NDArray[np.float64]:
     return peak * np.minimum(0.05 + 0.95 * t / max(warm, 1e-9), floor + (1 - floor) * (1 - down) ** power).clip(0, 1)
 
 
-def begin(seeds: Sequence[int]) -> Any:
+def begin(seeds: Sequence[int], width: int = 32) -> Any:
     """Fresh networks and optimizer states, one a seed."""
 
     def one(key):
         a, b = jax.random.split(key)
         params = {
-            "w1": jax.random.normal(a, (64, 32)) / 8,
-            "b1": jnp.zeros(32),
-            "w2": jax.random.normal(b, (32, 10)) / 6,
+            "w1": jax.random.normal(a, (64, width)) / 8,
+            "b1": jnp.zeros(width),
+            "w2": jax.random.normal(b, (width, 10)) / (6 * (width / 32) ** 0.5),
             "b2": jnp.zeros(10),
         }
         return params, optax.scale_by_adam().init(params)

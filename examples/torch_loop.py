@@ -18,7 +18,7 @@ train, test = slice(0, 1280), slice(1280, None)
 torch.manual_seed(0)
 model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)  # any rate: it is steered; ratios of groups are kept
-scheduler = LodestarLR(optimizer, sys.argv[1], total_steps=20 * 20)  # 1
+scheduler = LodestarLR(optimizer, sys.argv[1], total_steps=20 * 20, log="decisions.jsonl")  # 1
 
 for epoch in range(20):
     for picked in torch.randperm(1280).split(64):

@@ -9,7 +9,7 @@ import pytest
 from lodestar.cli import COMMANDS
 from lodestar.cli.reference import commands, reference
 
-PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
 FOUND = {name: (command, text) for name, command, text in commands()}
 LEAVES = [name for name, (command, _) in FOUND.items() if not hasattr(command, "commands")]
 

@@ -71,7 +71,7 @@ def _shared(entry: ReaderEntry) -> dict[str, tuple[Any, Any]]:
     out = typer.Option(
         "--out", "-o", metavar="STORE", help="The store to write to (a folder, s3://...); made if missing."
     )
-    mapping = 'A TOML file with these choices: metric = "val/acc"; see docs/trackers.md.'
+    mapping = 'A TOML file with these choices: metric = "val/acc"; see docs/how-to/trackers.'
     rebuild = "Rebuild an lr that was not logged from the config, where that is certain."
     only = "Only runs of this name; * and ? stand for anything (in quotes: 'lr-*')."
     look = "List the runs, show the mapping and stop."

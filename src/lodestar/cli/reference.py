@@ -1,7 +1,7 @@
 """Writes the reference of the commands from their own help, the same on every terminal.
 
-    python -m lodestar.cli.reference docs/cli.md              the product alone, whatever else is installed
-    python -m lodestar.cli.reference docs/bench_cli.md bench  a command of another package, and those below it
+    python -m lodestar.cli.reference docs/reference/cli.md        the product alone, whatever else is installed
+    python -m lodestar.cli.reference docs/bench/cli.md bench      a command of another package, and those below it
 
 Comes in: the app. Goes out: Markdown. A test compares it with the page in docs.
 """

@@ -155,7 +155,7 @@ class _Toml:
             raise self._error(key or "the space", str(error)) from error
 
     def _error(self, key: str, what: str) -> SweepError:
-        return SweepError(f"{self._path}: {key} {what}. Fix: see docs/sweep.md, 'A space of your own'")
+        return SweepError(f"{self._path}: {key} {what}. Fix: see docs/how-to/sweep.md, 'A space of your own'")
 
 
 def _from_csv(path: Path, total_steps: int | None, *, seed: int, seeds: int) -> TrialList:

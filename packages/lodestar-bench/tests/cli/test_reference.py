@@ -4,7 +4,7 @@ from pathlib import Path
 
 from lodestar.cli.reference import commands, reference
 
-PAGE = Path(__file__).parents[4] / "docs" / "bench_cli.md"
+PAGE = Path(__file__).parents[4] / "docs" / "bench" / "cli.md"
 
 
 def words(text: str) -> str:

@@ -70,8 +70,8 @@ def arena_command(
 
     Every part is made once and kept: the sweep, each fit (by its runs, its settings and Lodestar's own code), each
     contestant's result. Stop it at any moment and give the same command again. A second variant on the same sweep and
-    fit takes the time of its own runs only. --set takes any setting of the scheduler (docs/scheduler.md) and, as
-    fit.NAME, of the fit; a word of a study replaces single settings: see docs/arena.md.
+    fit takes the time of its own runs only. --set takes any setting of the scheduler and, as fit.NAME, of
+    the fit (docs/reference/settings.md); a word of a study replaces single settings: see docs/bench/arena.md.
 
     \b
     Examples:

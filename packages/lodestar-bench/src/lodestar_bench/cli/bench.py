@@ -97,7 +97,7 @@ def methods_command(
     for line in found:
         lines.add_row(line.name, _screen.safe(line.title), line.group, line.budget)
     _screen.out().print(lines)
-    _screen.out().print(_screen.safe("Your own: --methods my_file.py:MyMethod (see docs/bench.md).", "dim"))
+    _screen.out().print(_screen.safe("Your own: --methods my_file.py:MyMethod (see docs/bench/index.md).", "dim"))
 
 
 @group.command("table1")

@@ -91,7 +91,7 @@ def _from_npz(path: Path, classes: int) -> tuple[Rows, Rows]:
         with np.load(path, allow_pickle=False) as file:
             parts = [file[name] for name in ("x_train", "y_train", "x_test", "y_test")]
     except (ValueError, KeyError, OSError, EOFError, zlib.error) as error:
-        raise BenchError(f"{path} is damaged or has other arrays ({error}). Fix: see docs/bench_tasks.md") from error
+        raise BenchError(f"{path} is damaged or has other arrays ({error}). Fix: see docs/bench/tasks.md") from error
     for images, labels in (parts[:2], parts[2:]):
         if images.shape[1:] != (32, 32, 3) or images.dtype != np.uint8 or len(images) != len(labels):
             raise BenchError(f"{path}: images must be (n, 32, 32, 3) uint8, got {images.shape} {images.dtype}")

@@ -10,8 +10,8 @@ over the whole run they have the seen part right for nothing.
 """
 
 import argparse
-import importlib.util
 import json
+import runpy
 import sys
 import time
 from pathlib import Path
@@ -134,17 +134,10 @@ def _show_presets(found: dict[str, Any]) -> None:
 
 def _demo_runs() -> RunSet:
     """The demo's sweep on digits."""
-    path = Path("examples") / "demo.py"
+    path = Path("examples") / "digits.py"
     if not path.exists():
-        sys.exit("examples/demo.py is not there to make runs. Fix: start at the root of the clone, or name runs")
-    spec = importlib.util.spec_from_file_location("demo", path)
-    assert spec is not None
-    assert spec.loader is not None
-    demo = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(demo)
-    if not hasattr(demo, "digits_runs"):
-        sys.exit("examples/demo.py has no digits_runs() to make runs. Fix: name a store or a table of runs")
-    return RunSet(demo.digits_runs())
+        sys.exit("examples/digits.py is not there to make runs. Fix: start at the root of the clone, or name runs")
+    return runpy.run_path(str(path))["sweep"]()
 
 
 def _say(text: str) -> None:
