@@ -21,6 +21,9 @@ from lodestar.scheduler.settings import PRESETS
 EXAMPLES = sorted(p for p in (ROOT / "examples").glob("*.py") if p.name not in ("demo.py", "digits.py"))
 
 
+FETCHED = re.compile(r'<(?:link|script|img|iframe)[^>]+(?:href|src)="(?:https?:)?//[^"]+"')
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
     """The site, built strictly: a broken link, anchor, snippet or name of the API is an error."""
@@ -137,6 +140,8 @@ def bound(source: Path) -> set[str]:
             names.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             names.add(node.id)
+        elif isinstance(node, ast.Dict):  # names that are fetched when first used stand in a table
+            names |= {key.value for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
     return names
 
 

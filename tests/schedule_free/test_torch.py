@@ -185,5 +185,5 @@ def test_misuse_is_told():
 
 
 def test_the_example_runs(tmp_path, monkeypatch, capsys):
-    printed = run_example("torch_averaged.py", tmp_path, monkeypatch, capsys)
+    printed = run_example("torch_schedule_free.py", tmp_path, monkeypatch, capsys)
     assert float(re.findall(r"accuracy (\d\.\d+)", printed)[-1]) > 0.8

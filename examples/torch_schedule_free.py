@@ -1,6 +1,6 @@
-"""PyTorch with averaged weights: the rate need not fall for the end to be good. Fit the forecaster to such runs.
+"""PyTorch with schedule-free averaging: the rate need not fall for the end to be good. Fit the forecaster to such runs.
 
-python examples/torch_averaged.py forecaster.lodestar
+python examples/torch_schedule_free.py forecaster.lodestar
 """
 
 import sys
@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from torch import nn
 
 from lodestar.adapters.torch import LodestarLR
-from lodestar.schedule_free.torch import AveragedWeights
+from lodestar.schedule_free.torch import ScheduleFree
 
 pixels, digits = load_digits(return_X_y=True)
 images, labels = torch.tensor(pixels / 16, dtype=torch.float32), torch.tensor(digits)
@@ -19,7 +19,7 @@ train, test = slice(0, 1280), slice(1280, None)
 torch.manual_seed(0)
 model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, betas=(0.0, 0.999))  # averaging replaces momentum
-weights = AveragedWeights(optimizer)
+weights = ScheduleFree(optimizer)
 scheduler = LodestarLR(optimizer, sys.argv[1], total_steps=20 * 20)
 
 for epoch in range(20):
