@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.curves import toy_runs
 
-from lodestar.fitting import Report, fit
+from lodestar.fitting import FitProgress, fit
 from lodestar.fitting.dataset import Prepared, prepare
 
 RATES = (3e-4, 1e-3, 3e-3, 6e-3, 1e-2)
@@ -28,7 +28,7 @@ def timed(data: Prepared, **options: Any) -> dict[str, float]:
     """One fit: seconds in all, milliseconds an update once compiled, seconds to compile."""
     marks: list[tuple[int, float]] = []
 
-    def note(report: Report) -> None:
+    def note(report: FitProgress) -> None:
         if report.member == 0:
             marks.append((report.update, time.perf_counter()))
 

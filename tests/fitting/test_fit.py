@@ -11,9 +11,9 @@ from tests.curves import diverged_run, toy_runs
 
 from lodestar import fit, load
 from lodestar._errors import FitError, ForecasterError
-from lodestar.fitting import Report, fit_settings
+from lodestar.fitting import FitProgress, fit_settings
+from lodestar.fitting.calibration import contexts_of
 from lodestar.fitting.dataset import prepare
-from lodestar.fitting.finish import contexts_of
 from lodestar.fitting.folds import make_folds
 from lodestar.fitting.quality import relative_mse
 from lodestar.fitting.train import Trainer
@@ -99,7 +99,7 @@ def test_a_metric_to_be_minimised_puts_the_lowest_first_in_the_references():
 
 
 def test_progress_is_reported_after_every_chunk():
-    seen: list[Report] = []
+    seen: list[FitProgress] = []
     small_fit(on_progress=seen.append)
     assert [report.update for report in seen] == [50, 100]
     assert seen[-1].done

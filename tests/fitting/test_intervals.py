@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from lodestar.fitting.finish import HeldOut, measure_intervals
+from lodestar.fitting.calibration import HeldOut, measure_intervals
 from lodestar.forecaster.intervals import LEVELS, SEEN
 from lodestar.runs import Direction
 

@@ -142,7 +142,11 @@ def test_a_state_of_release_one_goes_on():
 def test_optax_equals_the_reference_at_every_step():
     expected = reference.schedule_free(np.zeros(4), gradient, reference.AdamW(0.9, 0.05), RATES)
     rates = np.array(RATES, np.float32)
-    form = schedule_free(optax.adamw(lambda count: rates[count], b1=0.0, b2=0.9, weight_decay=0.05))
+
+    def rate(count: Any) -> Any:
+        return rates[count]
+
+    form = schedule_free(optax.adamw(rate, b1=0.0, b2=0.9, weight_decay=0.05))
     params: Any = np.zeros(4, np.float32)
     state = form.init(params)
     for y, x, _ in expected:

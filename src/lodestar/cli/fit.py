@@ -15,7 +15,7 @@ from lodestar.cli import _screen
 from lodestar.cli._source import open_runs
 
 if TYPE_CHECKING:
-    from lodestar.fitting import Report
+    from lodestar.fitting import FitProgress
     from lodestar.forecaster import Forecaster
 
 
@@ -54,10 +54,12 @@ def fit_command(
     fresh: Annotated[bool, typer.Option("--fresh", help="Do not go on from an unfinished fit's checkpoint.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Fit a forecaster to your runs.
+    """Fit a forecaster to your runs: the file that plans and steers the learning rate of the next job.
 
-    Runs that cannot teach anything (diverged, no learning rate, ...) are excluded, and named. A fit that was stopped
-    or killed goes on when the same command is given again.
+    It learns most from runs with different schedules and peak rates; lodestar doctor says whether yours suffice. Runs
+    that cannot teach anything (diverged, no learning rate, ...) are excluded, and named. The table at the end tells how
+    well it forecasts runs it never learned from. A fit that was stopped or killed goes on when the same command is
+    given again.
 
     \b
     Examples:
@@ -186,7 +188,7 @@ class _Bars:
     def __exit__(self, *_: object) -> None:
         self._shown.stop()
 
-    def update(self, report: "Report") -> None:
+    def update(self, report: "FitProgress") -> None:
         """After a chunk."""
         checked = f"held-out error {report.held_out:.4f}" if report.held_out == report.held_out else ""
         text = checked or f"error {report.error:.4f}"

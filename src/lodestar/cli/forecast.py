@@ -42,6 +42,10 @@ def forecast_command(
 ) -> None:
     """Forecast a whole run from the part of it that was seen.
 
+    The forecaster is shown the first part of the run (--seen: all of it by default) and forecasts loss, metric and
+    learning rate up to the last step. The interval is meant to hold the truth for --level of such runs. Where the run
+    went on, what really happened stands beside the forecast.
+
     \b
     Examples:
       lodestar forecast forecaster.lodestar runs --run run-007 --seen 0.05 -o run-007.png

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lodestar._errors import PrepareError
 from lodestar.fitting.survey import Survey, survey
+from lodestar.forecaster.axes import RunMask, RunValues
 from lodestar.forecaster.preprocessing.normaliser import CHANNELS, METRIC, Channel, Normaliser
 from lodestar.forecaster.preprocessing.recipe import Points, Recipe
 from lodestar.forecaster.preprocessing.transform import (
@@ -38,8 +39,8 @@ class Prepared:
 
     recipe: Recipe
     names: tuple[str, ...]
-    values: NDArray[np.float64]  # (runs, points, 3), model units, zero where the mask is False
-    mask: NDArray[np.bool_]  # (runs, points, 3)
+    values: RunValues  # model units, zero where the mask is False
+    mask: RunMask
     total_steps: NDArray[np.int64]  # (runs,)
     groups: tuple[str, ...]  # schedule and rate of each run, where known
     metric_name: str

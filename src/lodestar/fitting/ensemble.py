@@ -36,7 +36,7 @@ _SAVE_EVERY = 10.0  # seconds between two checkpoints of a member
 
 
 @dataclasses.dataclass(frozen=True)
-class Report:
+class FitProgress:
     """What a progress display is told after each chunk of a member's updates."""
 
     member: int
@@ -58,7 +58,7 @@ def fit(
     smoothing: float = DEFAULT_SMOOTHING,
     metric_kind: MetricKind = "auto",
     checkpoint: str | os.PathLike[str] | None = None,
-    on_progress: Callable[[Report], None] | None = None,
+    on_progress: Callable[[FitProgress], None] | None = None,
     **changes: Any,
 ) -> Forecaster:
     """Fit a latent ODE to runs, or an ensemble of them (`members`; the default preset has two).
@@ -103,7 +103,7 @@ def _train_all(
     settings: FitSettings,
     seed: int,
     checkpoint: str | os.PathLike[str] | None,
-    on_progress: Callable[[Report], None] | None,
+    on_progress: Callable[[FitProgress], None] | None,
 ) -> list[Progress]:
     """Every member, as many at a time as there are cores."""
     mark = ""
@@ -150,7 +150,7 @@ def _train_one(
     seed: int,
     member: int,
     saved: Checkpoint | None,
-    on_progress: Callable[[Report], None] | None,
+    on_progress: Callable[[FitProgress], None] | None,
     stop: threading.Event,
 ) -> Progress:
     key = jax.random.fold_in(jax.random.key(seed), member)
@@ -165,7 +165,7 @@ def _train_one(
             last_saved = time.monotonic()
         if on_progress:
             update, error, held_out = now.history[-1]
-            on_progress(Report(member, update, updates, error, held_out, now.best_update, now.done))
+            on_progress(FitProgress(member, update, updates, error, held_out, now.best_update, now.done))
         if stop.is_set():
             raise FitError("the fit was stopped; with a checkpoint the same call goes on from here")
 

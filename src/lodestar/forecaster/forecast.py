@@ -6,13 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lodestar.forecaster.axes import Curve, PointMask, PointValues, Times
+
 
 @dataclasses.dataclass(frozen=True)
 class Context:
     """The observed part of a run, on the grid: `values` and `mask` (length, 3) in model units, from point `start`."""
 
-    values: NDArray[np.float64]
-    mask: NDArray[np.bool_]
+    values: PointValues
+    mask: PointMask
     start: int
 
     def __post_init__(self):
@@ -33,16 +35,16 @@ class Context:
 class Interval:
     """A forecast quantity and the interval around it."""
 
-    centre: NDArray[np.float64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
+    centre: Curve
+    lower: Curve
+    upper: Curve
 
 
 @dataclasses.dataclass(frozen=True)
 class Forecast:
     """The whole run, from its first to its last point, as the forecaster sees it given a context."""
 
-    times: NDArray[np.float64]  # fractions of the run
+    times: Times  # fractions of the run
     loss: Interval
     metric: Interval
     lr: Interval

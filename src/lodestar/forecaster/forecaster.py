@@ -1,4 +1,4 @@
-"""The forecaster: what a fit leaves behind and a training job loads. NumPy and SciPy only.
+"""The forecaster: what a fit leaves behind and a training job loads. NumPy only.
 
 Comes in: a file, then contexts (the observed part) of a live or stored run. Goes out: forecasts of the whole run with
 intervals, and latents and decoded ensembles for the scheduler. It does its own smoothing and resampling (the recipe of
@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar._errors import ForecasterError
-from lodestar.forecaster import file
 from lodestar.forecaster.architecture import Architecture
+from lodestar.forecaster.axes import DecodedCurves, Latents, MemberSpread, PointValues, Times
+from lodestar.forecaster.file import read, write
 from lodestar.forecaster.forecast import Context, Forecast, Interval
 from lodestar.forecaster.intervals import Intervals
 from lodestar.forecaster.network import Network, weight_shapes
@@ -27,19 +28,19 @@ from lodestar.runs.run import Direction, Run, Series
 
 @dataclasses.dataclass(frozen=True)
 class Trajectories:
-    """Decoded runs in the user's units, each (members, samples, times)."""
+    """Decoded runs in the user's units."""
 
-    loss: NDArray[np.float64]
-    metric: NDArray[np.float64]
-    lr: NDArray[np.float64]
+    loss: DecodedCurves
+    metric: DecodedCurves
+    lr: DecodedCurves
 
 
 @dataclasses.dataclass(frozen=True)
 class Ranges:
-    """What the training runs did: lowest and highest of each channel at each point (points, 3), model units; rates."""
+    """What the training runs did: lowest and highest of each channel at each point, model units; rates."""
 
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    low: PointValues
+    high: PointValues
     lr_min: float  # the lowest non-zero rate any training run used
     lr_max: float  # the highest rate any training run survived
 
@@ -50,7 +51,7 @@ class Forecaster:
 
     network: Network
     recipe: Recipe
-    spread: NDArray[np.float64]  # (members, latent): the spread of training latents, the unit of the noise
+    spread: MemberSpread  # the spread of training latents, the unit of the noise
     references: ReferenceRuns
     ranges: Ranges
     intervals: Intervals
@@ -73,7 +74,7 @@ class Forecaster:
         return self.network.members
 
     @property
-    def times(self) -> NDArray[np.float64]:
+    def times(self) -> Times:
         """The fractions of the run at which the points stand."""
         return np.arange(1, self.points + 1) / self.points
 
@@ -106,13 +107,13 @@ class Forecaster:
 
     piece, piece_of = context, context_of  # their names in release one
 
-    def encode(self, *contexts: Context) -> NDArray[np.float64]:
-        """z0 of each context: (members, contexts, latent)."""
+    def encode(self, *contexts: Context) -> Latents:
+        """z0 of each context."""
         made = [context_tokens(p.values, p.mask, p.start, self.points, self.network.shape.tokens) for p in contexts]
         return self.network.encode(np.stack([t for t, _ in made]), np.stack([v for _, v in made]))
 
-    def decode(self, z0: NDArray[np.float64], times: NDArray[np.float64] | None = None) -> Trajectories:
-        """Whole runs in the user's units from latents (members, samples, latent); default: at every point."""
+    def decode(self, z0: Latents, times: Times | None = None) -> Trajectories:
+        """Whole runs in the user's units from latents; default: at every point."""
         raw = self.network.decode(z0, self.times if times is None else times)
         channels = self.recipe.normaliser
         return Trajectories(
@@ -153,12 +154,12 @@ class Forecaster:
             "facts": dict(self.facts),
             "quality": dict(self.quality),
         }
-        file.write(path, tensors, header)
+        write(path, tensors, header)
 
 
 def load(path: str | os.PathLike[str]) -> Forecaster:
     """Read a forecaster file."""
-    tensors, header = file.read(path)
+    tensors, header = read(path)
     try:
         return _assemble(tensors, header)
     except (KeyError, TypeError, ValueError) as error:

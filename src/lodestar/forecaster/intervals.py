@@ -12,6 +12,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from lodestar.forecaster.axes import FinalTable, IntervalTable, PointValues, SpreadTable, Times
 from lodestar.forecaster.preprocessing.normaliser import METRIC
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
@@ -21,16 +22,16 @@ TARGETS = np.linspace(0.05, 1.0, 20)
 
 @dataclasses.dataclass(frozen=True)
 class Intervals:
-    """`low` and `high` (levels, seen, targets, 3): offsets from the forecast, model units. `typical`: member spread.
+    """`low` and `high`: offsets from the forecast, model units. `typical`: member spread.
 
     `good`: offsets of the final metric, low and high, among runs forecast to end in the better half; None where too few
     were held out, and in files from before there was such a table.
     """
 
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    typical: NDArray[np.float64]  # (seen, targets, 3)
-    good: NDArray[np.float64] | None = None  # (2, levels, seen)
+    low: IntervalTable
+    high: IntervalTable
+    typical: SpreadTable
+    good: FinalTable | None = None
 
     @classmethod
     def wide(cls) -> "Intervals":
@@ -40,9 +41,9 @@ class Intervals:
         return cls(np.broadcast_to(-width, shape).copy(), np.broadcast_to(width, shape).copy(), np.zeros(shape[1:]))
 
     def around(
-        self, centre: NDArray, spread: NDArray, seen: float, times: NDArray, level: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Lower and upper bound (times, 3) around a forecast `centre` (times, 3), model units."""
+        self, centre: PointValues, spread: PointValues, seen: float, times: Times, level: float
+    ) -> tuple[PointValues, PointValues]:
+        """Lower and upper bound around a forecast `centre` at `times`, model units."""
         which = _place(level)
         low, high, typical = (
             _lookup(table, seen, times) for table in (self.low[which], self.high[which], self.typical)

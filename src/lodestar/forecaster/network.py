@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lodestar._errors import ForecasterError
 from lodestar.forecaster.architecture import TOKEN_FEATURES, Architecture
+from lodestar.forecaster.axes import Decoded, LatentPaths, Latents, RunTokens, Times, ValidTokens
 from lodestar.forecaster.solve import hermite_basis, rk4_knots
 from lodestar.forecaster.tsit5 import Steps, tsit5
 
@@ -40,8 +41,8 @@ class Network:
         self._readout = np.result_type(weights["decoder.layers.0.weight"].dtype, np.float32)
         self._intervals: tuple[bytes, list[tuple[int, NDArray, NDArray]]] = (b"", [])
 
-    def encode(self, tokens: NDArray, valid: NDArray) -> NDArray[np.float64]:
-        """Tokens of some contexts (contexts, tokens, 7) to z0 (members, contexts, latent)."""
+    def encode(self, tokens: RunTokens, valid: ValidTokens) -> Latents:
+        """Tokens of some contexts to the z0 of each."""
         state = np.zeros((self.members, tokens.shape[0], self.shape.hidden))
         if self.shape.encoder == "gru":
             for j in range(tokens.shape[1] - 1, -1, -1):
@@ -55,27 +56,27 @@ class Network:
             time = np.where(fine, tokens[:, j, :1], time)
         return self._linear("encoder.readout", self._drift(state, -time))
 
-    def states(self, z0: NDArray, times: NDArray) -> NDArray[np.float64]:
-        """The latent path: z0 (members, samples, latent) to (members, samples, times, latent)."""
+    def states(self, z0: Latents, times: Times) -> LatentPaths:
+        """The latent path from each z0."""
         if self.shape.solver == "tsit5":
             return self.trace(z0, times)[0]
         return self._between(rk4_knots(self._field, z0, self.shape.steps), times)
 
-    def trace(self, z0: NDArray, times: NDArray, rtol: float | None = None) -> tuple[NDArray[np.float64], Steps]:
+    def trace(self, z0: Latents, times: Times, rtol: float | None = None) -> tuple[LatentPaths, Steps]:
         """The latent path by the adaptive solver, with a record of its steps, at a tolerance of choice."""
         rtol, atol = (self.shape.rtol, self.shape.atol) if rtol is None else (rtol, rtol)
         return tsit5(self._field, z0, times, rtol, atol)
 
-    def decode(self, z0: NDArray, times: NDArray) -> NDArray[np.float64]:
-        """Whole runs in model units: z0 (members, samples, latent) to (members, samples, times, 3)."""
+    def decode(self, z0: Latents, times: Times) -> Decoded:
+        """Whole runs in model units, from each z0."""
         if self.shape.solver == "tsit5":
             return self.read(self.states(z0, times))
         # Interpolation and the decoder's first layer are both linear: the layer is applied at the few knots.
         knots = np.matmul(rk4_knots(self._field, z0, self.shape.steps), self._w["decoder.layers.0.weight"][:, None])
         return self._after_first_layer(self._between(knots.astype(self._readout), times))
 
-    def read(self, states: NDArray) -> NDArray[np.float64]:
-        """The decoder: latent states (members, samples, times, latent) to channels (..., 3)."""
+    def read(self, states: LatentPaths) -> Decoded:
+        """The decoder: latent states to channels."""
         return self._after_first_layer(np.matmul(states, self._w["decoder.layers.0.weight"][:, None]))
 
     def _after_first_layer(self, hidden: NDArray) -> NDArray[np.float64]:

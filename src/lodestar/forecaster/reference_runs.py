@@ -10,6 +10,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from lodestar.forecaster.axes import RunMask, RunValues
 from lodestar.forecaster.forecast import Context
 
 
@@ -18,9 +19,9 @@ class ReferenceRuns:
     """Best runs first. `merit` is the model's reading of each final metric, in the user's units."""
 
     names: tuple[str, ...]
-    values: NDArray[np.float64]  # (runs, points, 3)
-    mask: NDArray[np.bool_]
-    merit: NDArray[np.float64]
+    values: RunValues
+    mask: RunMask
+    merit: NDArray[np.float64]  # (runs,)
 
     def __len__(self) -> int:
         return len(self.names)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lodestar.runs.run import Series
 
-Points = tuple[NDArray[np.float64], NDArray[np.bool_]]
+Sampled = tuple[NDArray[np.float64], NDArray[np.bool_]]  # values and mask, both (points,)
 
 
 def point_of(step: NDArray[np.int64] | int, total_steps: int, points: int) -> NDArray[np.int64]:
@@ -30,7 +30,7 @@ def last_step_of(point: NDArray[np.int64] | int, total_steps: int, points: int) 
     return (np.asarray(point, dtype=np.int64) + 1) * total_steps // points
 
 
-def averaged(series: Series, total_steps: int, points: int) -> Points:
+def averaged(series: Series, total_steps: int, points: int) -> Sampled:
     """The mean of the finite values within each point."""
     fine = np.isfinite(series.values)
     index = point_of(series.steps[fine], total_steps, points)
@@ -40,7 +40,7 @@ def averaged(series: Series, total_steps: int, points: int) -> Points:
     return np.where(mask, total / np.maximum(count, 1), 0.0), mask
 
 
-def latest(series: Series, total_steps: int, points: int) -> Points:
+def latest(series: Series, total_steps: int, points: int) -> Sampled:
     """The last finite value within each point."""
     fine = np.isfinite(series.values)
     index = point_of(series.steps[fine], total_steps, points)
@@ -51,7 +51,7 @@ def latest(series: Series, total_steps: int, points: int) -> Points:
     return values, mask
 
 
-def drawn(series: Series, total_steps: int, points: int, last_step: int) -> Points:
+def drawn(series: Series, total_steps: int, points: int, last_step: int) -> Sampled:
     """Linear between logged values, from the first logged point to the point of `last_step`, held after the last value.
 
     A learning rate is a line that somebody drew, not a measurement: between two logged values it is known.

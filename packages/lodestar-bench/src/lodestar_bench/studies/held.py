@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from lodestar.fitting.calibration import held_out, measure_intervals
 from lodestar.fitting.dataset import prepare
-from lodestar.fitting.finish import held_out, measure_intervals
 from lodestar.fitting.folds import Fold
 from lodestar.forecaster import Forecaster, load
 from lodestar.forecaster.intervals import Intervals
