@@ -14,12 +14,12 @@ from scipy import stats
 
 from lodestar.fitting.dataset import Prepared
 from lodestar.fitting.folds import Fold
+from lodestar.fitting.quality import relative_mse, spearman
 from lodestar.forecaster.axes import RunMask, RunValues
 from lodestar.forecaster.forecast import Context
 from lodestar.forecaster.forecaster import Forecaster
 from lodestar.forecaster.intervals import LEVELS, SEEN, TARGETS, Intervals, widened
 from lodestar.forecaster.preprocessing.normaliser import METRIC
-from lodestar.forecaster.quality import relative_mse, spearman
 from lodestar.runs.run import Direction
 
 MOST_RUNS = 200  # looked at for intervals, quality and the spread of latents

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from lodestar.fitting.calibration import MOST_RUNS, contexts_of, held_out, measure_intervals, measure_quality
 from lodestar.fitting.dataset import Prepared
 from lodestar.fitting.folds import Fold
-from lodestar.fitting.quality import relative_mse, spearman
 from lodestar.forecaster.architecture import Architecture
 from lodestar.forecaster.forecaster import Forecaster, Ranges
 from lodestar.forecaster.intervals import Intervals
