@@ -13,7 +13,7 @@ from lodestar.forecaster.preprocessing.transform import Kind, Transform
 from lodestar.runs.run import Direction
 from lodestar.scheduler.steps.accept import matches, tolerance_of
 from lodestar.scheduler.steps.average import ahead, arithmetic, log
-from lodestar.scheduler.steps.candidates import Local, Midpoint, References, gather
+from lodestar.scheduler.steps.candidates import Known, Local, Midpoint, References, gather
 from lodestar.scheduler.steps.encode import encode, live_context
 from lodestar.scheduler.steps.matching import HighestLr, Nearest, match
 from lodestar.scheduler.steps.perturb import perturb
@@ -154,7 +154,7 @@ def test_samples_are_shared_out_over_the_sources():
     live, references, spread = np.zeros((1, 4)), np.ones((1, 3, 4)), np.ones((1, 4))
     sources = (Local(0.0), References(0.0), Midpoint(0.0))
     names = ("local", "references", "midpoint")
-    latents, labels = gather(sources, 11, live, references, spread, np.random.default_rng(0))
+    latents, labels = gather(sources, 11, Known(live, references, spread), np.random.default_rng(0))
     assert [labels.count(name) for name in names] == [4, 4, 3]
     assert latents[0, :, 0].tolist() == [0.0] * 4 + [1.0] * 4 + [0.5] * 3
 
@@ -162,7 +162,7 @@ def test_samples_are_shared_out_over_the_sources():
 def test_a_forecaster_without_reference_runs_falls_back_on_noise():
     live, references = np.zeros((1, 4)), np.ones((1, 0, 4))
     sources = (Local(1.0), References(1.0))
-    latents, labels = gather(sources, 5, live, references, np.ones((1, 4)), np.random.default_rng(0))
+    latents, labels = gather(sources, 5, Known(live, references, np.ones((1, 4))), np.random.default_rng(0))
     assert latents.shape == (1, 5, 4)
     assert labels == ["local"] * 5
 

@@ -56,7 +56,8 @@ class Journal:
 
     def resume(self, entries: Entries, header: dict[str, Any]) -> None:
         """Go on after `entries`, which an earlier job has logged."""
-        self.entries, self._waiting = entries, [header]
+        self.entries = entries
+        self._waiting = [header]
 
     def flush(self) -> None:
         """Write what waits. A log that cannot be written is a warning, no more."""

@@ -8,7 +8,7 @@ the name of each sample's source. A new source is one class that holds its own p
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,19 +18,23 @@ from lodestar.scheduler.steps.perturb import perturb
 Latents = NDArray[np.float64]
 
 
+class Known(NamedTuple):
+    """The latents a source starts from."""
+
+    live: Latents  # (members, latent)
+    references: Latents  # (members, runs, latent), best first
+    spread: Latents  # (members, latent), of the training latents
+
+
 class Source(Protocol):
-    """`live` is (members, latent), `references` (members, runs, latent), `spread` (members, latent)."""
+    """A source of candidates. Its noise is in units of the spread of the training latents."""
 
     name: ClassVar[str]
 
     @property
-    def noise(self) -> float:
-        """In units of the spread of the training latents."""
-        ...
+    def noise(self) -> float: ...
 
-    def draw(
-        self, live: Latents, references: Latents, count: int, spread: Latents, rng: np.random.Generator
-    ) -> Latents:
+    def draw(self, known: Known, count: int, rng: np.random.Generator) -> Latents:
         """`count` latents (members, count, latent)."""
         ...
 
@@ -42,11 +46,9 @@ class Local:
     name: ClassVar[str] = "local"
     noise: float
 
-    def draw(
-        self, live: Latents, references: Latents, count: int, spread: Latents, rng: np.random.Generator
-    ) -> Latents:
+    def draw(self, known: Known, count: int, rng: np.random.Generator) -> Latents:
         """Around the live latent."""
-        return perturb(live, count, self.noise, spread, rng)
+        return perturb(known.live, count, self.noise, known.spread, rng)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,15 +58,12 @@ class References:
     name: ClassVar[str] = "references"
     noise: float
 
-    def draw(
-        self, live: Latents, references: Latents, count: int, spread: Latents, rng: np.random.Generator
-    ) -> Latents:
+    def draw(self, known: Known, count: int, rng: np.random.Generator) -> Latents:
         """At and around past runs."""
-        runs = references.shape[1]
-        which = np.arange(count) % runs
-        draws = rng.standard_normal((references.shape[0], count, references.shape[2]))
+        members, runs, latent = known.references.shape
+        draws = rng.standard_normal((members, count, latent))
         draws[:, :runs] = 0.0
-        return references[:, which] + self.noise * spread[:, None] * draws
+        return known.references[:, np.arange(count) % runs] + self.noise * known.spread[:, None] * draws
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,11 +73,9 @@ class Midpoint:
     name: ClassVar[str] = "midpoint"
     noise: float
 
-    def draw(
-        self, live: Latents, references: Latents, count: int, spread: Latents, rng: np.random.Generator
-    ) -> Latents:
+    def draw(self, known: Known, count: int, rng: np.random.Generator) -> Latents:
         """Between the live latent and past runs."""
-        return 0.5 * (live[:, None] + References(self.noise).draw(live, references, count, spread, rng))
+        return 0.5 * (known.live[:, None] + References(self.noise).draw(known, count, rng))
 
 
 SOURCES: dict[str, type[Local] | type[References] | type[Midpoint]] = {
@@ -87,19 +84,14 @@ SOURCES: dict[str, type[Local] | type[References] | type[Midpoint]] = {
 
 
 def gather(
-    sources: Sequence[Source],
-    samples: int,
-    live: Latents,
-    references: Latents,
-    spread: Latents,
-    rng: np.random.Generator,
+    sources: Sequence[Source], samples: int, known: Known, rng: np.random.Generator
 ) -> tuple[Latents, list[str]]:
     """`samples` latents shared out over the sources, the first sources taking what is left over."""
-    if references.shape[1] == 0:  # a forecaster without past runs still has its noise
+    if known.references.shape[1] == 0:  # a forecaster without past runs still has its noise
         sources = [Local(sources[0].noise)]
     parts, labels = [], []
     for index, source in enumerate(sources):
         count = samples // len(sources) + (index < samples % len(sources))
-        parts.append(source.draw(live, references, count, spread, rng))
+        parts.append(source.draw(known, count, rng))
         labels += [source.name] * count
     return np.concatenate(parts, axis=1), labels

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lodestar.forecaster import Trajectories
 from lodestar.scheduler.records.decision import Winner
 from lodestar.scheduler.steps.accept import matches
-from lodestar.scheduler.steps.candidates import Local, gather
+from lodestar.scheduler.steps.candidates import Known, Local, gather
 from lodestar.scheduler.steps.encode import encode
 from lodestar.scheduler.steps.matching import NONE, match
 from lodestar.scheduler.steps.moment import Moment
@@ -56,7 +56,8 @@ def _latents(moment: Moment, rng: np.random.Generator) -> tuple[NDArray[np.float
     """Steps 1 and 2. The live run itself is always among them, if need be unlabelled: its forecast is recorded."""
     settings, forecaster = moment.settings, moment.forecaster
     live, references = encode(forecaster, moment.context, _reference_runs(settings.samples, settings.candidates))
-    latents, labels = gather(settings.sources(), settings.samples, live, references, forecaster.spread, rng)
+    known = Known(live, references, forecaster.spread)
+    latents, labels = gather(settings.sources(), settings.samples, known, rng)
     if Local.name not in labels:
         latents = np.concatenate([latents, live[:, None]], axis=1)
     return latents, labels
