@@ -21,6 +21,7 @@ lodestar.adapters._state_file
 lodestar.adapters.loop
 lodestar.forecaster
 lodestar.forecaster.architecture
+lodestar.forecaster.axes
 lodestar.forecaster.file
 lodestar.forecaster.forecast
 lodestar.forecaster.forecaster
