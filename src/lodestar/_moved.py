@@ -28,6 +28,9 @@ MOVED = {
     "lodestar.prepare.survey": "lodestar.fitting.survey",
     "lodestar.runs.diverged": "lodestar.doctor.diverged",
     "lodestar.runs.doctor": "lodestar.doctor",
+    "lodestar.runs.columns": "lodestar.importers.roles",
+    "lodestar.runs.table": "lodestar.importers.tables",
+    "lodestar.runs.words": "lodestar.importers.words",
     "lodestar.runs.shape": "lodestar.schedules.recognise",
     "lodestar.scheduler.plan": "lodestar.schedules",
     "lodestar.sweep.shapes": "lodestar.schedules",
@@ -35,6 +38,8 @@ MOVED = {
     "lodestar.sweep.place": "lodestar.sweep",
     "lodestar.sweep.ray_place": "lodestar.sweep.executors.ray",
     "lodestar.trackers": "lodestar.importers",
+    "lodestar.trackers.kinds": "lodestar.importers.registry",
+    "lodestar.trackers.tracker": "lodestar.importers.reader",
     "lodestar.writers": "lodestar.exporters",
 }
 """Old module to new. A module below an old package is looked for below the new one."""

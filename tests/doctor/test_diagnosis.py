@@ -30,7 +30,7 @@ def sweep(make_run):
 
 
 def checks(runs):
-    return {finding.check: finding for finding in diagnose(runs).findings}
+    return {str(finding.check): finding for finding in diagnose(runs).findings}
 
 
 def test_a_good_sweep_is_healthy(sweep):

@@ -16,8 +16,31 @@ from hypothesis import strategies as st
 
 from lodestar._errors import TableError
 from lodestar.importers.readers._table_file import BLANKS
+from lodestar.importers.readers.table import TableReader
 from lodestar.importers.tables import import_tables, open_tables, read_tables
-from lodestar.runs import Direction, RunStore, Series, Status
+from lodestar.runs import Direction, NoteKind, RunStore, Series, Status
+from lodestar.testing import ReaderContract
+
+
+class TestLongTable(ReaderContract):
+    remembers = False  # a table is read each time
+
+    def make(self, place, runs):
+        for run in runs:
+            steps = sorted({step for curve in run.curves.values() for step in curve})
+            with (place / f"{run.name}.csv").open("w", newline="") as file:
+                writer = csv.writer(file)
+                writer.writerow(["run", "step", *run.curves, "seed"])
+                for step in steps:
+                    values = [curve.get(step) for curve in run.curves.values()]
+                    writer.writerow([run.name, step, *values, run.config["seed"]])
+
+    def open(self, place):
+        return TableReader(place.glob("*.csv"))
+
+    def nowhere(self, place):
+        return TableReader(place)
+
 
 HEAD = "run,step,loss,val_acc,lr\n"
 
@@ -84,6 +107,7 @@ def test_a_resumed_run_is_merged_the_last_wins_and_says_so(read):
     [(_, note)] = report.notes
     assert note.startswith("loss, metric, lr: steps 2-3 logged more than once (the run was resumed)")
     assert run.notes == (note,)
+    assert run.notes[0].kind is NoteKind.REPEATED_STEPS
 
 
 def test_unsorted_rows_are_sorted_and_noted(read):
@@ -365,3 +389,24 @@ def test_what_was_written_to_a_csv_is_what_comes_in(tables):
         for curve, place in ((run.loss, 0), (run.metric, 1)):
             logged = {step: row[place] for step, row in sorted(wanted[run.name].items()) if row[place] is not None}
             assert curve == Series(list(logged), list(logged.values()))
+
+
+def test_files_with_other_words_for_the_loss_are_read_with_a_note(tmp_path):
+    (tmp_path / "a.csv").write_text("step,train_loss,val_acc\n1,2,.1\n2,1,.2\n")
+    (tmp_path / "b.csv").write_text("step,objective,val_acc\n1,2,.1\n2,1,.2\n")
+    runs, report = read_tables([tmp_path])
+    assert [len(run.loss) for run in runs] == [2, 2]
+    assert ("b", "its loss is 'objective' (other runs have 'train_loss')") in report.notes
+
+
+def test_equal_steps_in_a_table_are_repeated_rows(read):
+    [run], _ = read("t.csv", "step,loss,val_acc,lr\n5,3,.1,.1\n5,2,.2,.1\n")
+    assert run.loss == Series([5], [2])
+
+
+def test_json_lines_too_many_to_hold_are_read_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("lodestar.importers.readers._table_file._HELD_CELLS", 3)
+    rows = [{"run": name, "step": step, "loss": 1 / step, "val_acc": 0.5} for name in "ab" for step in (1, 2, 3)]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    runs, _ = read_tables([tmp_path / "t.jsonl"])
+    assert [(run.name, len(run.loss)) for run in runs] == [("a", 3), ("b", 3)]

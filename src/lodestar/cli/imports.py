@@ -114,7 +114,7 @@ def _command(entry: ReaderEntry) -> Callable[..., None]:
     def command(**given: Any) -> None:
         _run(entry, given)
 
-    address = typer.Argument(metavar="FILES..." if entry.files else "ADDRESS", help=entry.address)
+    address = typer.Argument(metavar="FILES" if entry.files else "ADDRESS", help=entry.address)
     parts = {"address": (Annotated[list[Path] if entry.files else str, address], inspect.Parameter.empty)}
     parts |= {option.keyword: _own(option) for option in entry.choices}
     parts |= _shared(entry)

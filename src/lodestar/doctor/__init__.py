@@ -3,5 +3,6 @@
 from lodestar.doctor.diagnosis import Diagnosis as Diagnosis
 from lodestar.doctor.diagnosis import diagnose as diagnose
 from lodestar.doctor.findings import Finding as Finding
+from lodestar.doctor.findings import FindingKind as FindingKind
 from lodestar.doctor.findings import Severity as Severity
 from lodestar.doctor.suggest import Suggestion as Suggestion

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from lodestar.doctor import all_runs, each_run
 from lodestar.doctor.diverged import stuck_beside
-from lodestar.doctor.findings import Digest, Finding, Severity
+from lodestar.doctor.findings import Digest, Finding, FindingKind, Severity
 from lodestar.doctor.suggest import Suggestion, suggest
 from lodestar.runs.run import Run
 
@@ -60,7 +60,9 @@ def diagnose(runs: Iterable[Run], progress: Callable[[int], None] | None = None)
             progress(number)
     stuck = stuck_beside([digest.ending for digest in digests if digest.ending])
     digests = [dataclasses.replace(digest, usable=digest.usable and digest.name not in stuck) for digest in digests]
-    findings += [Finding(Severity.ADVICE, "stuck", name, reason, _STUCK_CURE) for name, reason in stuck.items()]
+    findings += [
+        Finding(Severity.ADVICE, FindingKind.STUCK, name, reason, _STUCK_CURE) for name, reason in stuck.items()
+    ]
     for whole in all_runs.CHECKS:
         findings += whole(digests)
     findings.sort(key=lambda finding: (_ORDER[finding.severity], finding.run is not None, finding.check))

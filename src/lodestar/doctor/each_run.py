@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from lodestar.doctor.diverged import blown_up
-from lodestar.doctor.findings import FEWEST_POINTS, Finding, Severity
+from lodestar.doctor.findings import FEWEST_POINTS, Finding, FindingKind, Severity
 from lodestar.runs.note import NoteKind
 from lodestar.runs.run import Run, Series, Status
 
@@ -24,27 +24,33 @@ def missing_lr(run: Run) -> Iterator[Finding]:
     """No learning rate, or zero throughout."""
     if len(run.lr) == 0:
         cure = "import with --lr COLUMN, or log optimizer.param_groups[0]['lr'] and run again"
-        yield _error("missing lr", run, "has no learning rate, so it cannot be fitted", cure)
+        yield _error(FindingKind.MISSING_LR, run, "has no learning rate, so it cannot be fitted", cure)
     elif run.lr.values.max() == 0:
-        yield _error("missing lr", run, "has a learning rate of 0 throughout", "check which column is the lr (--lr)")
+        yield _error(
+            FindingKind.MISSING_LR, run, "has a learning rate of 0 throughout", "check which column is the lr (--lr)"
+        )
     elif run.lr.steps[-1] - run.lr.steps[0] < 0.8 * (run.loss.steps[-1] - run.loss.steps[0]):
         span = f"steps {run.lr.steps[0]}-{run.lr.steps[-1]} of {run.last_step}"
-        yield _warning("missing lr", run, f"has a learning rate for {span} only", "log it with every loss")
+        yield _warning(FindingKind.MISSING_LR, run, f"has a learning rate for {span} only", "log it with every loss")
 
 
 def missing_metric(run: Run) -> Iterator[Finding]:
     """No metric, too few of them, or always the same."""
     if len(run.metric) == 0:
-        yield _error("missing metric", run, "has no validation metric", "import with --metric COLUMN, or log one")
+        yield _error(
+            FindingKind.MISSING_METRIC, run, "has no validation metric", "import with --metric COLUMN, or log one"
+        )
         return
     values = run.metric.values
     if len(values) > 1 and np.all(values == values[0]):
         what = f"has {run.metric_name} = {values[0]:g} at each of its {len(values)} points"
         cure = "check that it is a validation figure logged during training (--metric), not a final one repeated"
-        yield _warning("constant metric", run, what, cure)
+        yield _warning(FindingKind.CONSTANT_METRIC, run, what, cure)
     if len(values) < FEWEST_POINTS:
         what = f"has only {len(values)} values of {run.metric_name}"
-        yield _warning("few metrics", run, what, "validate about twenty times a run, on part of the data if need be")
+        yield _warning(
+            FindingKind.FEW_METRICS, run, what, "validate about twenty times a run, on part of the data if need be"
+        )
 
 
 def not_finite(run: Run) -> Iterator[Finding]:
@@ -53,13 +59,15 @@ def not_finite(run: Run) -> Iterator[Finding]:
     if run.status is Status.DIVERGED:
         how = f" ({bad[0]})" if bad else ""
         cure = "nothing to do: it is excluded for fitting; its peak lr marks the upper bound"
-        yield Finding(Severity.ADVICE, "diverged", run.name, f"diverged{how}, peak lr {run.peak_lr:.3g}", cure)
+        yield Finding(
+            Severity.ADVICE, FindingKind.DIVERGED, run.name, f"diverged{how}, peak lr {run.peak_lr:.3g}", cure
+        )
     elif bad:
         cure = "check the log; a single NaN loss often comes from mixed precision; the run is used without these points"
-        yield _warning("not finite", run, f"has {' and '.join(bad)}", cure)
+        yield _warning(FindingKind.NOT_FINITE, run, f"has {' and '.join(bad)}", cure)
     elif (reason := blown_up(run)) is not None:
         cure = "nothing to do: a fit excludes it; its peak lr marks the upper bound"
-        yield Finding(Severity.ADVICE, "diverged", run.name, f"{reason}, peak lr {run.peak_lr:.3g}", cure)
+        yield Finding(Severity.ADVICE, FindingKind.DIVERGED, run.name, f"{reason}, peak lr {run.peak_lr:.3g}", cure)
 
 
 def cut_short(run: Run) -> Iterator[Finding]:
@@ -67,7 +75,7 @@ def cut_short(run: Run) -> Iterator[Finding]:
     if run.status is Status.CUT_SHORT:
         what = f"was cut short at step {run.last_step} of {run.total_steps}"
         cure = "nothing to do if stopped on purpose; else resume it: only whole runs show where a schedule leads"
-        yield Finding(Severity.ADVICE, "cut short", run.name, what, cure)
+        yield Finding(Severity.ADVICE, FindingKind.CUT_SHORT, run.name, what, cure)
 
 
 def too_short(run: Run) -> Iterator[Finding]:
@@ -75,10 +83,10 @@ def too_short(run: Run) -> Iterator[Finding]:
     points = len(run.loss)
     if points < FEWEST_POINTS:
         what = f"has only {points} loss points, and a curve needs {FEWEST_POINTS} at the very least"
-        yield _error("too short", run, what, "log the loss more often (a hundred points a run is plenty)")
+        yield _error(FindingKind.TOO_SHORT, run, what, "log the loss more often (a hundred points a run is plenty)")
     elif points < FEW_POINTS:
         what = f"has only {points} loss points"
-        yield _warning("too short", run, what, "log the loss more often (a hundred points a run is plenty)")
+        yield _warning(FindingKind.TOO_SHORT, run, what, "log the loss more often (a hundred points a run is plenty)")
 
 
 def merged_steps(run: Run) -> Iterator[Finding]:
@@ -86,10 +94,14 @@ def merged_steps(run: Run) -> Iterator[Finding]:
     for note in run.notes:
         if note.kind is NoteKind.REPEATED_STEPS:
             cure = "if it was not resumed, two runs may share one name: give each its own (--run COLUMN)"
-            yield _warning("repeated steps", run, note, cure)
+            yield _warning(FindingKind.REPEATED_STEPS, run, note, cure)
         elif note.kind in _WORTH_A_LOOK:
             yield Finding(
-                Severity.ADVICE, "import note", run.name, note, "check the table if that is not what you meant"
+                Severity.ADVICE,
+                FindingKind.IMPORT_NOTE,
+                run.name,
+                note,
+                "check the table if that is not what you meant",
             )
 
 
@@ -102,14 +114,16 @@ def sampled(run: Run) -> Iterator[Finding]:
     cure = "export the whole history (wandb: run.scan_history() instead of run.history()); peaks are lost otherwise"
     share = float(np.mean(np.abs(gaps - usual) <= 0.1 * usual))
     if len(run.loss) in SAMPLE_SIZES and run.last_step > 1.5 * len(run.loss) and np.any(gaps != usual):
-        yield _warning("sampled", run, f"has exactly {len(run.loss)} points for {run.last_step} steps", cure)
+        yield _warning(FindingKind.SAMPLED, run, f"has exactly {len(run.loss)} points for {run.last_step} steps", cure)
     elif share < 0.5:
         what = f"is logged at uneven steps ({gaps.min()} to {gaps.max()} apart), as if sampled"
-        yield _warning("sampled", run, what, cure)
+        yield _warning(FindingKind.SAMPLED, run, what, cure)
     elif gaps.max() > 20 * usual:
         at = int(np.argmax(gaps))
         what = f"has no loss between steps {run.loss.steps[at]} and {run.loss.steps[at + 1]}"
-        yield _warning("hole", run, what, "import the missing part of the log too: pieces of one run are merged")
+        yield _warning(
+            FindingKind.HOLE, run, what, "import the missing part of the log too: pieces of one run are merged"
+        )
 
 
 CHECKS: tuple[Check, ...] = (missing_lr, missing_metric, not_finite, cut_short, too_short, merged_steps, sampled)
@@ -123,9 +137,9 @@ def _first_bad(run: Run) -> Iterator[tuple[str, float, int]]:
             yield word, float(curve.values[bad[0]]), int(curve.steps[bad[0]])
 
 
-def _error(check: str, run: Run, sentence: str, cure: str) -> Finding:
+def _error(check: FindingKind, run: Run, sentence: str, cure: str) -> Finding:
     return Finding(Severity.ERROR, check, run.name, sentence, cure)
 
 
-def _warning(check: str, run: Run, sentence: str, cure: str) -> Finding:
+def _warning(check: FindingKind, run: Run, sentence: str, cure: str) -> Finding:
     return Finding(Severity.WARNING, check, run.name, sentence, cure)

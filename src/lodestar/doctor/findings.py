@@ -24,19 +24,44 @@ class Severity(enum.StrEnum):
     ADVICE = "advice"
 
 
+class FindingKind(enum.StrEnum):
+    """What a finding is about."""
+
+    MISSING_LR = "missing lr"
+    MISSING_METRIC = "missing metric"
+    CONSTANT_METRIC = "constant metric"
+    FEW_METRICS = "few metrics"
+    DIVERGED = "diverged"
+    NOT_FINITE = "not finite"
+    CUT_SHORT = "cut short"
+    TOO_SHORT = "too short"
+    REPEATED_STEPS = "repeated steps"
+    IMPORT_NOTE = "import note"
+    SAMPLED = "sampled"
+    HOLE = "hole"
+    STUCK = "stuck"
+    TOO_FEW = "too few"
+    MIXED = "mixed"
+    DIFFERENT_LENGTHS = "different lengths"
+    ONE_SHAPE = "one shape"
+    LR_RANGE = "lr range"
+    ONE_SEED = "one seed"
+    COPIES = "copies"
+
+
 @dataclasses.dataclass(frozen=True)
 class Finding:
     """One thing to know: about `run`, or about all of them together if that is None."""
 
     severity: Severity
-    check: str
+    check: FindingKind
     run: str | None
     sentence: str
     cure: str
 
     def as_dict(self) -> dict[str, object]:
         """Plain data for JSON."""
-        return {**dataclasses.asdict(self), "severity": str(self.severity)}
+        return {**dataclasses.asdict(self), "severity": str(self.severity), "check": str(self.check)}
 
 
 @dataclasses.dataclass(frozen=True)

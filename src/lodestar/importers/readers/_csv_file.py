@@ -29,14 +29,16 @@ def header(path: Path) -> list[str]:
         return list(reader.schema.names)
 
 
-def open_csv(path: Path, types: Mapping[str, str], blanks: Sequence[str], skip: Skip) -> Any:
-    """Arrow's reader of record batches, of the columns in `types` (of all, if there are none)."""
+def open_csv(path: Path, types: Mapping[str, str], blanks: Sequence[str], skip: Skip, *, numbered: bool = False) -> Any:
+    """Arrow's reader of record batches, of the columns in `types` (of all, if there are none).
+
+    `numbered` rows come to `skip` with their line, which costs the second thread.
+    """
     pa, csv = need("pyarrow", "cli"), need("pyarrow.csv", "cli")
     kinds = {name: pa.type_for_alias(kind) for name, kind in types.items()}
     return csv.open_csv(
         str(path),
-        # Threads would lose the numbers of bad rows, and gain nothing: blocks come one after another.
-        read_options=csv.ReadOptions(use_threads=False),
+        read_options=csv.ReadOptions(use_threads=not numbered),
         parse_options=csv.ParseOptions(delimiter=_delimiter(path), invalid_row_handler=skip),
         convert_options=csv.ConvertOptions(
             column_types=kinds, include_columns=list(kinds), null_values=list(blanks), strings_can_be_null=True
@@ -122,7 +124,7 @@ def _read(path: Path, places: Mapping[str, str]) -> tuple[dict[str, Any], list[i
         return "skip"
 
     try:
-        with open_csv(path, dict.fromkeys(places.values(), "string"), [""], skip) as reader:
+        with open_csv(path, dict.fromkeys(places.values(), "string"), [""], skip, numbered=True) as reader:
             table = reader.read_all()
     except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         raise unreadable(path, error if isinstance(error, OSError) else ValueError(str(error))) from error

@@ -10,7 +10,7 @@ import dataclasses
 import itertools
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from lodestar.runs.run import Scalar
 
 BLANKS = ["", "NA", "N/A", "n/a", "null", "NULL", "None", "none", "-"]
 _ROWS = 65_536
-_HELD_CELLS = 4_000_000  # 130 MB
+_HELD_CELLS = 2_000_000  # 65 MB
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,9 +95,11 @@ class AbstractTableFile(abc.ABC):
 class CsvTable(AbstractTableFile):
     """Separated by commas, semicolons or tabs, also compressed (.csv.gz); read a block at a time."""
 
+    _names: Sequence[str] = ()
+
     def names(self) -> tuple[list[str], list[str]]:
         """From the header line."""
-        names = header(self.path)
+        self._names = names = header(self.path)
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise TableError(f"{self.path}: two columns are called {twice[0]!r}. Fix: rename one of them")
@@ -105,7 +107,7 @@ class CsvTable(AbstractTableFile):
 
     def frames(self, numbers: Iterable[str], texts: Iterable[str]) -> Iterator[Frame]:
         """A block of rows at a time."""
-        known, _ = self.names()
+        known = self._names or self.names()[0]
         self.oddities.clear()
         types = dict.fromkeys(numbers, "float64") | dict.fromkeys(texts, "string")
         with open_csv(self.path, {n: kind for n, kind in types.items() if n in known}, BLANKS, self._skip) as reader:

@@ -169,15 +169,16 @@ class TableReader(AbstractHeadedReader):
         file, file_run = self._files[number]
         wide = self._columns_by_run(file.path, quantities)
         same = [(quantity, quantity) for quantity in quantities]
+        step, run_column = guess["step"], guess["run"]
         numbers = {column for run in wide.values() for _, column in run} if wide else {*quantities}
-        numbers |= {guess["step"]} if guess["step"] else set()
-        texts = [guess["run"]] if guess["run"] and not wide else []
+        numbers |= {step} if step else set()
+        texts = [run_column] if run_column and not wide else []
         with _readable(file.path):
             for frame in file.frames(sorted(numbers), texts):
                 if wide:
                     yield from ((run, columns, frame, np.arange(frame.rows)) for run, columns in wide.items())
                 else:
-                    parts = rows_by_run(frame, guess["run"], file_run)
+                    parts = rows_by_run(frame, run_column, file_run)
                     yield from ((name, same, frame, rows) for name, rows in parts)
                 self._rows += frame.rows
                 if self.on_rows:

@@ -130,7 +130,7 @@ def _ask(address: str, question: Callable[[], T]) -> T:
 
 def _told(address: str, error: Exception) -> TrackerError:
     said = str(error).strip() or repr(error)
-    low = said.lower()
+    low = said.lower()  # W&B raises much the same error for everything: only its words tell
     if any(word in low for word in ("api key", "api_key", "login", "logged in", "401", "unauthorized", "authenticat")):
         cure = "W&B does not know you. Fix: wandb login, or set WANDB_API_KEY"
     elif any(word in low for word in ("403", "permission", "forbidden")):
