@@ -24,11 +24,12 @@ LABELS = 12  # categories named on an axis
 
 
 def chart_panel(name: str, charts: Sequence[Chart], title: str = "") -> Panel:
-    """Charts as one file; its title is the first chart's unless given."""
+    """Charts as one file, each under its title; `title` stands in for the first chart's."""
 
     def draw(axes: "Sequence[Axes]") -> None:
         for place, chart in zip(axes, charts, strict=True):
             draw_chart(place, chart)
+            place.set_title(_plain(chart.title), loc="left")
 
     return Panel(name, _plain(title or charts[0].title), draw, rows=len(charts))
 

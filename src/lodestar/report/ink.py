@@ -39,6 +39,7 @@ STYLE: dict[str, Any] = {
     "legend.frameon": False,
     "legend.fontsize": 8,
     "axes.grid": True,
+    "axes.axisbelow": True,
     "grid.color": BAND,
     "grid.linewidth": 0.5,
     "lines.linewidth": 1.6,
@@ -69,7 +70,7 @@ def file_bytes(panel: Panel, kind: str) -> bytes:
 
 
 def _figure(panel: Panel) -> "Figure":
-    height = 3.4 if panel.rows == 1 else 1.9 * panel.rows
+    height = 3.4 if panel.rows == 1 else 2.2 * panel.rows
     figure = need("matplotlib.figure", "cli").Figure(figsize=(4.6, height))
     axes = figure.subplots(panel.rows, 1, squeeze=False)[:, 0]
     figure.set_layout_engine("constrained")

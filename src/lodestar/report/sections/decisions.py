@@ -28,7 +28,14 @@ from lodestar.report.sections.wording import number, percent, short
 from lodestar.scheduler import Decision, Outcome
 from lodestar.scheduler.records.shadow import ShadowScore, score_forecasts
 
-MARKED = {Outcome.REPLANNED: 1, Outcome.CUT: 6, Outcome.GATED: 3, Outcome.EXTENDED: 5, Outcome.NONE_ACCEPTED: 4}
+MARKED = {
+    Outcome.REPLANNED: 1,
+    Outcome.RESCALED: 2,
+    Outcome.CUT: 6,
+    Outcome.GATED: 3,
+    Outcome.EXTENDED: 5,
+    Outcome.NONE_ACCEPTED: 4,
+}
 
 
 def decision_blocks(steered: SteeredRun, forecaster: Forecaster | None) -> list[Block]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lodestar.cli import _screen
-from lodestar.sweep.executors.cores import cores_here
 from lodestar_bench._errors import BenchError
 
 if TYPE_CHECKING:
@@ -66,6 +65,7 @@ def paper_command(
     outcomes: list[Outcome] = []
     with _screen.progress("the paper's items", None, quiet=as_json) as update:
         if not draw_only:
+            from lodestar.sweep.executors.cores import cores_here
             from lodestar_bench.paper.produce import Order, find_homes
 
             command = shlex.join(["lodestar", *sys.argv[1:]])
