@@ -73,6 +73,9 @@ def flush_folder(folder: Path) -> None:
 def locked(path: Path, *, exclusive: bool) -> Iterator[None]:
     """Hold the lock file at `path`; it is freed when the process ends, however it ends.
 
+    Not `filelock`: its plain lock is never shared, and its ReadWriteLock is an SQLite transaction (0.4 ms of work where
+    this takes 0.012, measured) that a process of release one, which takes this very lock, would not see.
+
     A shared lock on a file that cannot be opened (read-only folder of an older store) is no lock: there is then no
     writer to guard against that we could see.
     """
