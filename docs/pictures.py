@@ -32,6 +32,7 @@ from lodestar.scheduler import Decision, Outcome  # noqa: E402
 DEMO, OUT = Path("demo"), ROOT / "docs" / "pictures"
 WIDTH, SEED = 128, 8  # past runs are 32 wide
 BLUE, ORANGE, GREY, INK = "#3b6fd4", "#d9822b", "#c9cdd6", "#2a2d3a"
+PAST = 4  # every so many past runs are drawn
 MOMENT, PAUSE = 450, 2600  # milliseconds of a frame: as time goes by; where something happened
 
 
@@ -81,7 +82,8 @@ def frame(forecaster: Forecaster, past: list[Run], run: Run, decision: Decision,
     for axes in (top, bottom):
         axes.spines[["top", "right"]].set_visible(False)
         axes.axvline(decision.step, color=INK, linewidth=0.8, linestyle=":")
-    figure.text(0.015, 0.125, f"After step {decision.step}: {decision.outcome}.", fontsize=11, weight="bold", va="top")
+    title = f"After step {decision.step}: {decision.outcome}."
+    figure.text(0.015, 0.125, title, fontsize=min(11, 970 / len(title)), weight="bold", va="top")
     figure.text(0.015, 0.075, "\n".join(textwrap.wrap(reason(decision), 118)), fontsize=10, color=INK, va="top")
     return figure
 
@@ -141,14 +143,15 @@ def animate(figures: list[Figure], pauses: list[int], path: Path) -> None:
     for figure in figures:
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
-        frame = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-        frames.append(frame.quantize(48, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE))
-    frames[0].save(path, save_all=True, append_images=frames[1:], duration=pauses, loop=0, optimize=True)
+        frames.append(Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB"))
+    colours = frames[len(frames) // 2].quantize(40, method=Image.Quantize.MAXCOVERAGE)
+    small = [frame.quantize(palette=colours, dither=Image.Dither.NONE) for frame in frames]
+    small[0].save(path, save_all=True, append_images=small[1:], duration=pauses, loop=0, optimize=True)
 
 
 def steered_run() -> None:
     """The picture of the README."""
-    forecaster, past = load(DEMO / "forecaster.lodestar"), list(RunStore(DEMO / "runs").read())
+    forecaster, past = load(DEMO / "forecaster.lodestar"), list(RunStore(DEMO / "runs").read())[::PAST]
     run, scheduler = steer(forecaster)
     figures, pauses, happened = [], [], []
     for decision in worth_showing(scheduler.decisions):
@@ -176,16 +179,17 @@ def screenshots() -> None:
     with tempfile.TemporaryDirectory() as profile:
         browser = Browser(Path(profile))
         photograph(browser, DEMO / "report.html", "report")
-        photograph(browser, DEMO / "report.html", "decisions", "section:has(details) details")
+        photograph(browser, DEMO / "report.html", "decisions", "Steered runs")
         photograph(browser, DEMO / "evaluation.html", "evaluation")
         browser.close()
 
 
-def photograph(browser: Browser, page: Path, name: str, selector: str | None = None) -> None:
-    """A window of a page, 1,000 by 800, from an element on; opened if it is folded."""
-    browser.open(page, width=1000, height=800)
-    if selector is not None:
-        browser.js(f"(() => {{const e = document.querySelector({selector!r}); e.open = true; e.scrollIntoView()}})()")
+def photograph(browser: Browser, page: Path, name: str, heading: str | None = None) -> None:
+    """A window of a page, 1,000 by 900: its top, or what is folded first under a heading, unfolded."""
+    browser.open(page, width=1000, height=900)
+    if heading is not None:
+        part = f"[...document.querySelectorAll('section')].find(s => s.textContent.startsWith({heading!r}))"
+        browser.js(f"(() => {{const e = {part}.querySelector('details'); e.open = true; e.scrollIntoView()}})()")
         browser.js("window.scrollBy(0, -60)")
     time.sleep(2)  # charts are drawn as they come into view
     browser.shot(path := OUT / f"{name}.png")
