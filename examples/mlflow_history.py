@@ -24,7 +24,7 @@ mlflow.set_experiment("digits")
 for shape, peak, seed in [(s, p, n) for s in SHAPES for p in (1e-3, 3e-3, 1e-2, 3e-2) for n in range(3)]:
     torch.manual_seed(seed)
     model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
-    adam, logged = torch.optim.Adam(model.parameters()), []
+    adam, logged, accuracy = torch.optim.Adam(model.parameters()), [], 0.0
     for step in range(1, 401):
         adam.param_groups[0]["lr"] = lr = peak * SHAPES[shape](step / 400)
         picked = torch.randint(0, 1280, (64,))
