@@ -9,7 +9,7 @@ from bench_testing.played import FIRST, GRID, LEARNER, OURS, SHAPES, good, play
 from lodestar.runs import Direction, Facts, Status
 from lodestar_bench._errors import BenchError
 from lodestar_bench.entrant import Entrant
-from lodestar_bench.plan import Plan, records_of
+from lodestar_bench.plan import TablePlan, records_of
 from lodestar_bench.results import Record, Results
 
 COSINE = SHAPES[1]
@@ -17,7 +17,7 @@ NOTHING = Results(Direction.MAX, "accuracy", {})
 
 
 def whole(**changes):
-    return Plan((*SHAPES, LEARNER, OURS), SHAPES, **changes)
+    return TablePlan((*SHAPES, LEARNER, OURS), SHAPES, **changes)
 
 
 def test_each_method_tunes_with_25_runs_and_is_judged_on_20_fresh_seeds():
@@ -63,7 +63,7 @@ def test_lodestar_learns_from_the_tuning_runs_of_the_four_shapes():
 
 
 def test_lodestar_alone_still_needs_the_shapes_runs_but_not_their_finals():
-    plan = Plan((OURS,), SHAPES)
+    plan = TablePlan((OURS,), SHAPES)
     results, sizes = play(plan)
     assert sizes == [100, 1, 20]
     assert {record.method for record in results.records.values() if record.stage == "final"} == {"lodestar"}
@@ -82,7 +82,7 @@ AVERAGED = dataclasses.replace(OURS, name="averaging", form="averaged")
 
 
 def test_each_form_of_the_optimizer_has_a_sweep_of_its_own():
-    plan = Plan((OURS, AVERAGED), SHAPES, source="sobol")
+    plan = TablePlan((OURS, AVERAGED), SHAPES, source="sobol")
     results, sizes = play(plan)
     assert sizes == [200, 2, 40]
     ours, other = plan.learning(OURS, results), plan.learning(AVERAGED, results)
@@ -92,7 +92,7 @@ def test_each_form_of_the_optimizer_has_a_sweep_of_its_own():
 
 
 def test_the_shapes_are_made_anew_for_another_form_than_the_recipes():
-    plan = Plan((AVERAGED,), SHAPES)
+    plan = TablePlan((AVERAGED,), SHAPES)
     results, sizes = play(plan)
     assert sizes == [100, 1, 20]
     piece = plan.learning(AVERAGED, results)
@@ -102,7 +102,7 @@ def test_the_shapes_are_made_anew_for_another_form_than_the_recipes():
 
 
 def test_where_nobody_learns_from_runs_none_are_made():
-    plan = Plan(SHAPES, source="sobol")
+    plan = TablePlan(SHAPES, source="sobol")
     assert plan.sources() == [] and {piece.stage for piece in plan.due(play(plan, rounds=0)[0])} == {"tune"}
 
 
@@ -157,7 +157,7 @@ def test_a_learning_that_failed_stops_only_its_method():
 
 
 def test_smaller_is_better_where_the_task_says_so():
-    plan = Plan(SHAPES)
+    plan = TablePlan(SHAPES)
     choice = plan.choice(COSINE, play(plan, lambda p: 1 - good(p), direction=Direction.MIN)[0])
     assert choice is not None
     assert choice.value == 1e-2
@@ -168,11 +168,11 @@ def test_smaller_is_better_where_the_task_says_so():
     [(1, (1e-2,)), (2, (1e-3, 1e-1)), (3, (1e-4, 1e-2, 1.0)), (4, (1e-4, 1e-3, 1e-1, 1.0)), (5, GRID), (9, GRID)],
 )
 def test_a_smaller_grid_is_spread_about_the_middle(wanted, picked):
-    assert Plan(SHAPES, tune_values=wanted).values(COSINE) == picked
+    assert TablePlan(SHAPES, tune_values=wanted).values(COSINE) == picked
 
 
 def test_one_value_needs_no_tuning():
-    plan = Plan(SHAPES, tune_values=1, seeds=3)
+    plan = TablePlan(SHAPES, tune_values=1, seeds=3)
     _, sizes = play(plan)
     assert sizes == [12]
 

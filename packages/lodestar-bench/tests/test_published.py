@@ -12,9 +12,9 @@ from lodestar.runs import Direction, Status
 from lodestar_bench import published
 from lodestar_bench._errors import BenchError
 from lodestar_bench.entrant import Entrant
-from lodestar_bench.home import Facts, Home
+from lodestar_bench.home import BenchFacts, Home
 from lodestar_bench.paper import sharpness
-from lodestar_bench.paper.context import Context
+from lodestar_bench.paper.context import ItemContext
 from lodestar_bench.report import write_report
 from lodestar_bench.report.story import story
 from lodestar_bench.results import Record
@@ -35,10 +35,10 @@ def shelf(tmp_path_factory):
     return folder / "results"
 
 
-def fresh(path, plan=PLAN, *, task=TASK, fixed=FIXED) -> tuple[Home, Facts]:
+def fresh(path, plan=PLAN, *, task=TASK, fixed=FIXED) -> tuple[Home, BenchFacts]:
     """A home in which nothing was made."""
     home = Home(path / f"{TASK}-{SCALE}")
-    return home, home.remember(Facts(task, "a made-up task", SCALE, "accuracy", Direction.MAX, fixed, plan))
+    return home, home.remember(BenchFacts(task, "a made-up task", SCALE, "accuracy", Direction.MAX, fixed, plan))
 
 
 def test_a_table_is_the_same_and_nothing_is_due(shelf, tmp_path):
@@ -101,7 +101,7 @@ def test_the_report_says_what_was_taken_over_and_draws_plain_shapes(shelf, tmp_p
 def test_runs_that_need_what_was_learned_elsewhere_are_not_made_again(shelf, tmp_path):
     home, facts = fresh(tmp_path)
     home.take_over(shelf, facts)
-    names = {piece.entrant.name for piece in sharpness._pieces(Context(home, TASK, tmp_path / "scratch"))}
+    names = {piece.entrant.name for piece in sharpness._pieces(ItemContext(home, TASK, tmp_path / "scratch"))}
     assert names == {entrant.name for entrant in PLAN.entrants} - {"rl-xu", "lodestar"}
 
 

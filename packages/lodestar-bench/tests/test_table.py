@@ -9,10 +9,10 @@ from bench_testing.played import FIRST, LEARNER, OURS, OURS_PAPER, SHAPES, good,
 from lodestar.runs import Direction
 from lodestar_bench.cost import cost
 from lodestar_bench.estimate import in_words, seconds_left
-from lodestar_bench.plan import Plan
+from lodestar_bench.plan import TablePlan
 from lodestar_bench.table import table
 
-PLAN = Plan((*SHAPES, LEARNER, OURS, OURS_PAPER), SHAPES)
+PLAN = TablePlan((*SHAPES, LEARNER, OURS, OURS_PAPER), SHAPES)
 
 
 def test_rows_come_best_first_with_mean_and_std_of_the_test_metric():
@@ -73,7 +73,7 @@ def test_a_table_half_done_is_partial():
 
 
 def test_one_method_alone_has_no_other():
-    plan = Plan(SHAPES[:1])
+    plan = TablePlan(SHAPES[:1])
     row = table(plan, play(plan)[0]).rows[0]
     assert row.other is None
     assert math.isnan(row.welch.p)

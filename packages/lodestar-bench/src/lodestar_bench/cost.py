@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 
 from lodestar_bench.entrant import Entrant
-from lodestar_bench.plan import Plan, records_of
+from lodestar_bench.plan import TablePlan, records_of
 from lodestar_bench.results import Record, Results
 
 
@@ -39,7 +39,7 @@ class Cost:
         return self.tuning_seconds + self.learning_seconds + self.final_seconds
 
 
-def cost(plan: Plan, entrant: Entrant, results: Results) -> Cost:
+def cost(plan: TablePlan, entrant: Entrant, results: Results) -> Cost:
     """What this method used so far."""
     tuning = records_of(plan.tuning(entrant), results)
     learning: list[Record] = []

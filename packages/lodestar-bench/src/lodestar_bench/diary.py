@@ -22,7 +22,7 @@ PACKAGES = ("lodestar-lr", "jax", "numpy", "optax")
 
 
 @dataclasses.dataclass(frozen=True)
-class Entry:
+class DiaryEntry:
     """One command's work. `seconds` is wall time, `trials` how many it finished; `slots` how many it ran at once."""
 
     command: str
@@ -51,18 +51,18 @@ class Diary:
             self._written = passed
             self._path.parent.mkdir(parents=True, exist_ok=True)
             began = self._began.isoformat(timespec="seconds")
-            entry = Entry(self._command, began, round(passed, 1), self.trials, self._slots, self._machine)
+            entry = DiaryEntry(self._command, began, round(passed, 1), self.trials, self._slots, self._machine)
             data = {"lodestar diary": VERSION, **dataclasses.asdict(entry)}
             _disk.write_whole(self._path, (json.dumps(data, indent=1) + "\n").encode())
 
 
-def entries(folder: Path) -> list[Entry]:
+def entries(folder: Path) -> list[DiaryEntry]:
     """All entries, oldest first; those that finished no trial are left out."""
     found = []
     for path in sorted(folder.glob("*.json")):
         data = json.loads(path.read_text())
         del data["lodestar diary"]
-        found.append(Entry(**data))
+        found.append(DiaryEntry(**data))
     return [entry for entry in found if entry.trials]
 
 

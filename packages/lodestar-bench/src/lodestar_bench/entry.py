@@ -12,8 +12,8 @@ from lodestar.schedules import PAPER_SHAPES
 from lodestar_bench import methods, tasks
 from lodestar_bench._errors import BenchError
 from lodestar_bench.entrant import Entrant
-from lodestar_bench.home import Facts, Home
-from lodestar_bench.plan import Plan, Source
+from lodestar_bench.home import BenchFacts, Home
+from lodestar_bench.plan import Source, TablePlan
 from lodestar_bench.problem import AbstractProblem
 from lodestar_bench.protocol import Bench
 
@@ -36,10 +36,10 @@ def open_bench(
     _check_names(people)
     shapes = tuple(_entrant(*method(name), problem) for name in PAPER_SHAPES)
     learns = any(entrant.learns == "from runs" for entrant in people)
-    plan = Plan(people, shapes if learns else (), *tune, seeds=seeds, source=source)
+    plan = TablePlan(people, shapes if learns else (), *tune, seeds=seeds, source=source)
     home = Home(out / f"{problem.task}-{scale}")
     facts = home.remember(
-        Facts(
+        BenchFacts(
             task=problem.task,
             title=tasks.task(spec).title,
             scale=scale,

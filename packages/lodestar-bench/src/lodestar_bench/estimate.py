@@ -8,13 +8,13 @@ purpose: what a method costs beyond its updates is not known beforehand.
 import math
 import statistics
 
-from lodestar_bench.plan import Plan
+from lodestar_bench.plan import TablePlan
 from lodestar_bench.results import LEARN, Results
 
 FIT_SECONDS = 60.0  # a fit at cpu scale on one core, until one was timed
 
 
-def seconds_left(plan: Plan, results: Results, slots: int) -> float | None:
+def seconds_left(plan: TablePlan, results: Results, slots: int) -> float | None:
     """Seconds on the wall."""
     runs, learnings = plan.left(results)
     if not runs and not learnings:
@@ -31,7 +31,7 @@ def run_seconds(results: Results) -> float:
     return statistics.median(seconds) if seconds else math.nan
 
 
-def _learning(plan: Plan, results: Results, each: float) -> float:
+def _learning(plan: TablePlan, results: Results, each: float) -> float:
     known = [r.seconds for r in results.records.values() if r.stage == LEARN and not r.training_runs]
     fit = statistics.median(known) if known else FIT_SECONDS
     total = 0.0

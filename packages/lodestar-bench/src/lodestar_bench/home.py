@@ -29,7 +29,7 @@ from lodestar_bench import published
 from lodestar_bench._errors import BenchError
 from lodestar_bench.diary import Diary
 from lodestar_bench.entrant import Entrant
-from lodestar_bench.plan import Plan
+from lodestar_bench.plan import TablePlan
 from lodestar_bench.results import Record, Results
 
 VERSION = 1
@@ -37,7 +37,7 @@ FILE = "bench.json"
 
 
 @dataclasses.dataclass(frozen=True)
-class Facts:
+class BenchFacts:
     """What the results of a folder rest on. `fixed` tells a changed task from the one that was run."""
 
     task: str
@@ -46,7 +46,7 @@ class Facts:
     metric_name: str
     direction: Direction
     fixed: Mapping[str, Any]
-    plan: Plan
+    plan: TablePlan
 
 
 class Home:
@@ -75,7 +75,7 @@ class Home:
         """Where results of a report lie that were taken over."""
         return self.path / "published"
 
-    def take_over(self, folder: Path, facts: Facts) -> None:
+    def take_over(self, folder: Path, facts: BenchFacts) -> None:
         """Count the results of a report as made: of `folder`, or of the folder in it that is called like this one."""
         place = published.find(folder, self.path.name)
         published.take_over(place, self.published, task=facts.task, scale=facts.scale, fixed=facts.fixed)
@@ -85,7 +85,7 @@ class Home:
         _, method, setting, _ = learning.split("/")
         return self.path / "learned" / method / setting / "knowledge"
 
-    def facts(self) -> Facts:
+    def facts(self) -> BenchFacts:
         """What was asked for so far."""
         try:
             data = json.loads((self.path / FILE).read_text())
@@ -94,7 +94,7 @@ class Home:
                 raise BenchError(f"{self.path / FILE} has format {version}, this version knows {VERSION}. Fix: upgrade")
             plan = data.pop("plan")
             people = {key: tuple(map(_entrant, plan.pop(key))) for key in ("entrants", "shapes")}
-            return Facts(**{**data, "direction": Direction(data["direction"])}, plan=Plan(**people, **plan))
+            return BenchFacts(**{**data, "direction": Direction(data["direction"])}, plan=TablePlan(**people, **plan))
         except FileNotFoundError:
             raise BenchError(f"there is no bench in {self.path} (no {FILE}). Fix: check the path") from None
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -102,7 +102,7 @@ class Home:
                 f"{self.path / FILE} cannot be read: {error}. Fix: rerun the command that made it"
             ) from error
 
-    def remember(self, facts: Facts) -> Facts:
+    def remember(self, facts: BenchFacts) -> BenchFacts:
         """Keep what is asked for now; methods of earlier commands stay in the table. Refuses another task's folder."""
         if (self.path / FILE).is_file():
             before = self.facts()
@@ -120,7 +120,7 @@ class Home:
         _disk.write_whole(self.path / FILE, (json.dumps(data, indent=1) + "\n").encode())
         return facts
 
-    def results(self, facts: Facts, *, to_tell: bool = False) -> Results:
+    def results(self, facts: BenchFacts, *, to_tell: bool = False) -> Results:
         """Every run and learning so far. `to_tell`: published learnings too that no further run can be made with."""
         records = {}
         for store in (self.runs, self.learnings):
@@ -180,7 +180,7 @@ def _entrant(data: Mapping[str, Any]) -> Entrant:
     return Entrant(**{**data, "grid": tuple(data["grid"])})
 
 
-def _joined(before: Plan, now: Plan) -> Plan:
+def _joined(before: TablePlan, now: TablePlan) -> TablePlan:
     """Now's sizes; the methods of both, in the order of first appearance, each as described now."""
     people = {entrant.name: entrant for entrant in before.entrants}
     people |= {entrant.name: entrant for entrant in now.entrants}

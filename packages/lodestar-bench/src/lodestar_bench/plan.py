@@ -22,7 +22,7 @@ SOURCES: tuple[Source, ...] = ("shapes", "sobol")
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class TablePlan:
     """A whole table for one task at one scale.
 
     The seeds of tuning count from 0, those of the final runs from `first_seed`, so that no final run repeats what a

@@ -21,7 +21,7 @@ Split = Literal["validation", "test"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Recipe:
+class TrainingRecipe:
     """The optimizer a task is trained with, but for its rate; `rates` are the five peak rates the plain shapes try."""
 
     optimizer: Literal["adamw", "adam", "sgd"]
@@ -37,6 +37,10 @@ class Recipe:
         return {**fields, "rates": list(self.rates)}
 
 
+Recipe = TrainingRecipe
+"""Its name in release one."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Figures:
     """How a model does on a split: mean loss, and the metric (accuracy unless the task says otherwise)."""
@@ -50,7 +54,7 @@ class AbstractProblem(abc.ABC):
 
     task: str
     scale: str
-    recipe: Recipe
+    recipe: TrainingRecipe
     direction: Direction
     metric_name: str
     batch_size: int

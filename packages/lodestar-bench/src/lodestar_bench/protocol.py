@@ -19,8 +19,8 @@ from lodestar.sweep import AbstractExecutor, Done, Event, Failed, Job, Schedule,
 from lodestar_bench import work
 from lodestar_bench._errors import BenchError
 from lodestar_bench.entrant import Piece
-from lodestar_bench.home import Facts, Home
-from lodestar_bench.plan import Plan
+from lodestar_bench.home import BenchFacts, Home
+from lodestar_bench.plan import TablePlan
 from lodestar_bench.problem import AbstractProblem
 from lodestar_bench.quasi_random import schedules
 from lodestar_bench.results import LEARN, SWEEP, Results
@@ -35,8 +35,8 @@ class Bench:
 
     spec: str
     problem: AbstractProblem
-    facts: Facts
-    plan: Plan
+    facts: BenchFacts
+    plan: TablePlan
     home: Home
 
     def results(self) -> Results:

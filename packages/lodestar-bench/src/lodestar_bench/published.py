@@ -18,7 +18,7 @@ from typing import Any
 from lodestar import _disk
 from lodestar.runs import Status
 from lodestar_bench._errors import BenchError
-from lodestar_bench.diary import Entry
+from lodestar_bench.diary import DiaryEntry
 from lodestar_bench.results import FINAL, KEYS, LEARN, Record
 
 VERSION = 1
@@ -34,7 +34,7 @@ class About:
     task: str
     scale: str
     fixed: Mapping[str, Any]
-    diary: tuple[Entry, ...] = ()
+    diary: tuple[DiaryEntry, ...] = ()
 
 
 def files(about: About, records: Iterable[Record]) -> dict[str, bytes]:
@@ -93,7 +93,7 @@ def read_about(folder: Path) -> About:
         version = told.pop("lodestar published")
         if version > VERSION:
             raise BenchError(f"{path} has format {version}, this version knows {VERSION}. Fix: upgrade")
-        return About(**{**told, "diary": tuple(Entry(**one) for one in told["diary"])})
+        return About(**{**told, "diary": tuple(DiaryEntry(**one) for one in told["diary"])})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BenchError(f"{path} cannot be read: {error}. Fix: get the report anew") from error
 

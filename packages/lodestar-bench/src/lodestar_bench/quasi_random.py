@@ -7,12 +7,12 @@ any sweep. The same for the same plan.
 
 from lodestar.sweep import SHAPES, Schedule, Trial
 from lodestar_bench.optimizers.forms import space
-from lodestar_bench.plan import Plan
+from lodestar_bench.plan import TablePlan
 from lodestar_bench.problem import AbstractProblem
 from lodestar_bench.results import SWEEP
 
 
-def trials(problem: AbstractProblem, plan: Plan, form: str = "recipe") -> dict[str, Trial]:
+def trials(problem: AbstractProblem, plan: TablePlan, form: str = "recipe") -> dict[str, Trial]:
     """One for each run of the sweep; none if methods learn from the shapes."""
     if plan.source != "sobol":
         return {}
@@ -21,7 +21,7 @@ def trials(problem: AbstractProblem, plan: Plan, form: str = "recipe") -> dict[s
     return {piece.name: trial for piece, trial in zip(pieces, found, strict=True)}
 
 
-def schedules(problem: AbstractProblem, plan: Plan) -> dict[str, Schedule]:
+def schedules(problem: AbstractProblem, plan: TablePlan) -> dict[str, Schedule]:
     """The schedule of every run of every sweep."""
     found: dict[str, Schedule] = {}
     for form in plan.forms():

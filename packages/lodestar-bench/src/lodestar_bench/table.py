@@ -1,9 +1,9 @@
 """Table 1: every method's final results, and how sure one can be that it beats the best other method.
 
-Comes in: a plan and its results. Goes out: a `Row` for each method, best first, as plain data. The other method of a
-row is the best of all others by mean test metric; for ours, the best of all that are not ours, and beside it the best
-on the paper's own list. Differences are turned so that positive is better. What is missing, diverged or failed is
-counted in the row. Draws and writes nothing.
+Comes in: a plan and its results. Goes out: a `TableRow` a method, best first, as plain data. The other method of a row
+is the best of all others by mean test metric; for ours, the best of all that are not ours, and beside it the best on
+the paper's own list. Differences are turned so that positive is better. What is missing, diverged or failed is counted
+in the row. Draws and writes nothing.
 """
 
 import dataclasses
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from lodestar.runs import Direction
 from lodestar_bench.cost import Cost, cost
 from lodestar_bench.entrant import Entrant
-from lodestar_bench.plan import Plan, records_of
+from lodestar_bench.plan import TablePlan, records_of
 from lodestar_bench.results import Record, Results
 from lodestar_bench.statistics import Paired, Spread, Welch, paired, spread, welch
 
@@ -28,7 +28,7 @@ class Against:
 
 
 @dataclasses.dataclass(frozen=True)
-class Row:
+class TableRow:
     """One method. `setting` is what it was judged with; `trouble` is why there is no final run, if so.
 
     `finals` are test figures at the best validation, `ends` those of the last weights. `papers` is there for ours.
@@ -84,7 +84,7 @@ class Row:
 class Table1:
     """All rows, best mean first, those without results last."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     metric_name: str
     direction: Direction
 
@@ -93,12 +93,12 @@ class Table1:
         """Whether nothing is left to be made: each method has all its runs, or failed for good."""
         return all(row.complete or row.trouble is not None or row.failed for row in self.rows)
 
-    def row(self, method: str) -> Row:
+    def row(self, method: str) -> TableRow:
         """A method's row."""
         return next(row for row in self.rows if row.entrant.name == method)
 
 
-def table(plan: Plan, results: Results) -> Table1:
+def table(plan: TablePlan, results: Results) -> Table1:
     """The table as far as it can be filled."""
     finals = {entrant.name: records_of(plan.finals(entrant, results), results) for entrant in plan.entrants}
     sign = 1.0 if results.direction is Direction.MAX else -1.0
@@ -107,7 +107,7 @@ def table(plan: Plan, results: Results) -> Table1:
     return Table1(tuple(rows), results.metric_name, results.direction)
 
 
-def _row(plan: Plan, entrant: Entrant, results: Results, finals: dict[str, list[Record]], sign: float) -> Row:
+def _row(plan: TablePlan, entrant: Entrant, results: Results, finals: dict[str, list[Record]], sign: float) -> TableRow:
     found = spread([results.test(record) for record in finals[entrant.name]])
     rivals = [
         one
@@ -117,7 +117,7 @@ def _row(plan: Plan, entrant: Entrant, results: Results, finals: dict[str, list[
     papers = [one for one in rivals if one.group == "paper"]
     pieces = plan.finals(entrant, results)
     trials = [*plan.tuning(entrant), *(pieces or [])]
-    return Row(
+    return TableRow(
         entrant=entrant,
         setting=pieces[0].name.split("/")[2] if pieces else "",
         finals=found,

@@ -1,8 +1,8 @@
 """Trains a model with a method: one run of the bench, from a seed to its test figures.
 
-Comes in: a problem, a method, one value of the method's grid, a seed. Goes out: an `Outcome`, with the run as a tracker
-would have kept it and the test metric at the point of best validation (as in the paper). A pure function: the same
-arguments give the same run, bit for bit. Tuning, seeds and tables are not known here.
+Comes in: a problem, a method, one value of the method's grid, a seed. Goes out: a `TrainingOutcome`, with the run as a
+tracker would have kept it and the test metric at the point of best validation (as in the paper). A pure function: the
+same arguments give the same run, bit for bit. Tuning, seeds and tables are not known here.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ from lodestar_bench.training import Look, Seconds, Training
 NOTHING = Figures(math.nan, math.nan)
 
 
-class Report(Protocol):
+class OnEvaluation(Protocol):
     """Told of every evaluation as it happens (a sweep's report fits)."""
 
     def __call__(
@@ -32,7 +32,7 @@ Watch = Callable[[int, AbstractLook], None]
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class TrainingOutcome:
     """What a run came to. A run that diverged before its first evaluation has NaN figures and `best_step` 0.
 
     `test` is measured with the weights of the best validation metric, `test_at_end` with the last ones; `params` and
@@ -61,10 +61,10 @@ def train(
     *,
     seed: int,
     knowledge: Path | None = None,
-    report: Report | None = None,
+    report: OnEvaluation | None = None,
     watch: Watch | None = None,
     keep_weights: bool = False,
-) -> Outcome:
+) -> TrainingOutcome:
     """Make one run. `watch(step, look)` is called at every evaluation, with the weights the model is judged by."""
     began = time.perf_counter()
     controller = method.controller(problem, value, seed=seed, knowledge=knowledge)
@@ -76,7 +76,9 @@ def train(
     return _outcome(training, method, value, controller, keep_weights)
 
 
-def _go_on(training: Training, controller: AbstractController, report: Report | None, watch: Watch | None) -> None:
+def _go_on(
+    training: Training, controller: AbstractController, report: OnEvaluation | None, watch: Watch | None
+) -> None:
     """Up to the next place where anyone looks, and the look."""
     first, due = training.step + 1, training.next_evaluation()
     end = due
@@ -108,7 +110,7 @@ def _tell(training: Training, controller: AbstractController, first: int, losses
 
 def _outcome(
     training: Training, method: AbstractMethod, value: float, controller: AbstractController, keep_weights: bool
-) -> Outcome:
+) -> TrainingOutcome:
     best, last = training.best, training.look()
     test = training.figures(best.params, best.state, "test") if best else NOTHING
     at_end = NOTHING
@@ -126,7 +128,7 @@ def _outcome(
         "seconds_evaluate": training.seconds.evaluate,
         "seconds_controller": training.seconds.controller,
     }
-    return Outcome(
+    return TrainingOutcome(
         run=_run(training, method, value, {**controller.facts(), **found}),
         best_step=best.step if best else 0,
         validation=validation,

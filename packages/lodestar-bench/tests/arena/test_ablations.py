@@ -16,7 +16,7 @@ from lodestar_bench.arena.result import Result
 from lodestar_bench.arena.study import STUDIES, study
 from lodestar_bench.paper.ablations import judged
 from lodestar_bench.paper.canvas import picture_bytes
-from lodestar_bench.paper.context import Context
+from lodestar_bench.paper.context import ItemContext
 from lodestar_bench.paper.item import Made
 from lodestar_bench.paper.keep import fingerprint, keep, kept
 
@@ -29,7 +29,7 @@ def result(variant: Variant, mean: float, seeds=SEEDS, code="a") -> Result:
 
 
 @pytest.fixture(scope="module")
-def context(tmp_path_factory) -> Context:
+def context(tmp_path_factory) -> ItemContext:
     """Every study of the default preset; a short horizon is much worse; its runs are kept."""
     folder = tmp_path_factory.mktemp("bench")
     bench = played_home(folder)
@@ -43,7 +43,7 @@ def context(tmp_path_factory) -> Context:
             if name == "horizon":
                 runs = [toy_run(f"final/{one.mark}/{s}", "cosine", 1e-2, s, total=200, every=2) for s in SEEDS[:2]]
                 home.runs.add_many([run for run in runs if not home.runs.exists() or run.name not in home.runs])
-    return Context(bench, TASK, folder / "scratch")
+    return ItemContext(bench, TASK, folder / "scratch")
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_a_newer_result_and_more_seeds_are_taken(context):
 def test_without_a_study_it_says_what_to_run(tmp_path):
     bench = played_home(tmp_path)
     with pytest.raises(BenchError, match=r"no study was judged.*Fix: lodestar bench arena.*--ablate parts"):
-        paper.item("ablations").make(Context(bench, TASK, tmp_path / "scratch"))
+        paper.item("ablations").make(ItemContext(bench, TASK, tmp_path / "scratch"))
 
 
 def test_a_setting_that_has_changed_since_is_not_shown(context):

@@ -3,15 +3,15 @@
 import jax
 import numpy as np
 
-from lodestar_bench.problem import Recipe
+from lodestar_bench.problem import TrainingRecipe
 
 RNG = np.random.default_rng(7)
 INPUTS = RNG.normal(size=(12, 4))
 WANTED = RNG.normal(size=(12, 3))
 START = {"bias": RNG.normal(size=3), "weight": RNG.normal(size=(4, 3))}
-SGD = Recipe("sgd", rates=(0.01, 0.02, 0.03, 0.05, 0.1), weight_decay=1e-2)
-ADAM = Recipe("adam", rates=(1e-3, 3e-3, 1e-2, 3e-2, 1e-1))
-ADAMW = Recipe("adamw", rates=(1e-3, 3e-3, 1e-2, 3e-2, 1e-1), weight_decay=1e-2)
+SGD = TrainingRecipe("sgd", rates=(0.01, 0.02, 0.03, 0.05, 0.1), weight_decay=1e-2)
+ADAM = TrainingRecipe("adam", rates=(1e-3, 3e-3, 1e-2, 3e-2, 1e-1))
+ADAMW = TrainingRecipe("adamw", rates=(1e-3, 3e-3, 1e-2, 3e-2, 1e-1), weight_decay=1e-2)
 
 
 def gradient(params):

@@ -8,11 +8,11 @@ from bench_testing.played import GRID, LEARNER, OURS, SHAPES, good
 from lodestar.runs import Direction, Run
 from lodestar.testing import random_forecaster
 from lodestar_bench.entrant import Entrant, Piece
-from lodestar_bench.home import Facts, Home
-from lodestar_bench.plan import Plan
+from lodestar_bench.home import BenchFacts, Home
+from lodestar_bench.plan import TablePlan
 
 OTHERS = tuple(Entrant(name, name, name, "paper", "nothing", GRID) for name in ("hypergradient", "schedule-free"))
-PLAN = Plan((*SHAPES, *OTHERS, LEARNER, OURS), SHAPES, tune_values=2, tune_seeds=2, seeds=6)
+PLAN = TablePlan((*SHAPES, *OTHERS, LEARNER, OURS), SHAPES, tune_values=2, tune_seeds=2, seeds=6)
 TASK, SCALE = "digits-mlp", "smoke"
 
 
@@ -35,7 +35,7 @@ def played_home(out: Path, *, seeds: int = 6) -> Home:
     """Everything that the plan asks for, kept as a bench keeps it."""
     home = Home(out / f"{TASK}-{SCALE}")
     plan = dataclasses.replace(PLAN, seeds=seeds)
-    facts = home.remember(Facts(TASK, "a made-up task", SCALE, "accuracy", Direction.MAX, {}, plan))
+    facts = home.remember(BenchFacts(TASK, "a made-up task", SCALE, "accuracy", Direction.MAX, {}, plan))
     while due := facts.plan.due(home.results(facts)):
         home.runs.add_many([curve(piece) for piece in due if piece.stage != "learn"])
         for piece in due:

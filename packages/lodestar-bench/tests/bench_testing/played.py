@@ -6,7 +6,7 @@ from collections.abc import Callable
 from lodestar.runs import Direction, Status
 from lodestar.schedules import PAPER_SHAPES
 from lodestar_bench.entrant import Entrant, Piece
-from lodestar_bench.plan import Plan
+from lodestar_bench.plan import TablePlan
 from lodestar_bench.results import LEARN, Record, Results
 
 GRID = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -46,7 +46,7 @@ def good(piece: Piece) -> float:
     return 0.8 - 0.05 * away * (piece.entrant.learns == "nothing") + better + 0.001 * (piece.seed % 7)
 
 
-def play(plan: Plan, judge: Judge = good, *, rounds: int | None = None, direction: Direction = Direction.MAX):
+def play(plan: TablePlan, judge: Judge = good, *, rounds: int | None = None, direction: Direction = Direction.MAX):
     """Make everything that is due, round by round; returns the results and how many trials each round had."""
     results, sizes = Results(direction, "accuracy", {}), []
     while (due := plan.due(results)) and (rounds is None or len(sizes) < rounds):

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from lodestar.runs import Direction
-from lodestar_bench.problem import AbstractProblem, Figures, Recipe
+from lodestar_bench.problem import AbstractProblem, Figures, TrainingRecipe
 
 CURVATURES = np.array([1.0, 0.5, 0.1], np.float32)
 
@@ -20,7 +20,7 @@ class Slope(AbstractProblem):
     batch_size, steps_per_epoch, evaluate_every = 1, 40, 2
 
     def __init__(self, rates=(1e-3, 2e-3), total_steps=80, optimizer: Literal["sgd", "adam", "adamw"] = "sgd"):
-        self.recipe = Recipe(optimizer, rates=rates, momentum=0.0)
+        self.recipe = TrainingRecipe(optimizer, rates=rates, momentum=0.0)
         self.total_steps = total_steps
 
     def begin(self, seed):

@@ -20,7 +20,7 @@ from lodestar_bench.data import bpe, cifar, cifar_sheets, diamonds, fashion, pic
 from lodestar_bench.data.download import Remote, fetch
 from lodestar_bench.data.idx import read_idx
 from lodestar_bench.data.rows import Rows, split
-from lodestar_bench.data.source import Form, Source
+from lodestar_bench.data.source import DataSource, Form
 from lodestar_bench.data.split import held_out, shuffled
 
 
@@ -367,7 +367,7 @@ GOOD = "sha256:" + hashlib.sha256(b"contents").hexdigest()
 
 
 def test_a_file_is_fetched_checked_and_found(site, tmp_path):
-    source = Source("thing", "8 B", (Form(("file.bin",)),), (Remote(f"{site}/file.bin", GOOD, 8),))
+    source = DataSource("thing", "8 B", (Form(("file.bin",)),), (Remote(f"{site}/file.bin", GOOD, 8),))
     (path,) = source.get()
     assert path == tmp_path / "cache" / "data" / "file.bin" and path.read_bytes() == b"contents"
 
@@ -380,7 +380,7 @@ def test_a_wrong_checksum_leaves_nothing(site, tmp_path):
 
 
 def test_a_site_that_says_no_is_told_with_the_rest(site):
-    source = Source("thing", "8 B", (Form(("gone.bin",)),), (Remote(f"{site}/gone.bin", GOOD, 8),))
+    source = DataSource("thing", "8 B", (Form(("gone.bin",)),), (Remote(f"{site}/gone.bin", GOOD, 8),))
     with pytest.raises(BenchError, match=r"thing \(8 B\) is missing: fetching it failed \(Not Found\)"):
         source.get()
 

@@ -11,7 +11,7 @@ from lodestar_bench.methods import method
 from lodestar_bench.models import layers
 from lodestar_bench.models.model import Model
 from lodestar_bench.optimizers.plain import plain
-from lodestar_bench.problem import Recipe
+from lodestar_bench.problem import TrainingRecipe
 from lodestar_bench.tasks.classification import Classification
 from lodestar_bench.training import Training
 
@@ -42,7 +42,7 @@ def problem():
     return Classification(
         task="normalised",
         scale="smoke",
-        recipe=Recipe("sgd", rates=(0.001, 0.01)),
+        recipe=TrainingRecipe("sgd", rates=(0.001, 0.01)),
         model=normalised(),
         splits=Splits(rows[:512], rows[512:576], rows[576:]),
         batch_size=16,

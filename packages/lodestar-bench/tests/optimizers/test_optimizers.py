@@ -11,7 +11,7 @@ from optax import contrib
 
 from bench_testing.bowl import ADAM, ADAMW, SGD, START, assert_same, descend, gradient, torch_path
 from lodestar_bench import optimizers as optimizers
-from lodestar_bench.problem import Recipe
+from lodestar_bench.problem import TrainingRecipe
 
 RATES = 0.05 * np.cos(np.linspace(0, 1.5, 25))
 FORMS = {
@@ -23,9 +23,9 @@ FORMS = {
 }
 
 
-def l2(recipe: Recipe) -> Recipe:
+def l2(recipe: TrainingRecipe) -> TrainingRecipe:
     """Adam with a weight decay that is part of the gradient."""
-    return Recipe("adam", recipe.rates, weight_decay=0.02)
+    return TrainingRecipe("adam", recipe.rates, weight_decay=0.02)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_the_rate_in_effect_is_the_rate_asked_for():
 @pytest.mark.parametrize("recipe", [ADAMW, ADAM, SGD], ids=lambda recipe: recipe.optimizer)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_recipe_has_one_optimizer_of_each_form(form, recipe):
-    same = Recipe(**{name: getattr(recipe, name) for name in recipe.__dataclass_fields__})
+    same = TrainingRecipe(**{name: getattr(recipe, name) for name in recipe.__dataclass_fields__})
     assert FORMS[form](recipe) is FORMS[form](same)
 
 

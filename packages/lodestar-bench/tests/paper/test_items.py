@@ -18,7 +18,7 @@ from lodestar_bench import paper
 from lodestar_bench.methods.steered import Steered
 from lodestar_bench.paper import theirs
 from lodestar_bench.paper.canvas import picture_bytes
-from lodestar_bench.paper.context import Context
+from lodestar_bench.paper.context import ItemContext
 from lodestar_bench.paper.cost_trial import replay
 from lodestar_bench.paper.item import AbstractItem, Made
 from lodestar_bench.paper.keep import keep, kept
@@ -29,7 +29,7 @@ from lodestar_bench.paper.wording import in_order, number, p_value, percent, pla
 ITEMS = ("table1", "schedules", "forecasts", "cost", "selection", "map")
 
 
-class HereContext(Context):
+class HereContext(ItemContext):
     """Runs are made in this process."""
 
     @contextmanager

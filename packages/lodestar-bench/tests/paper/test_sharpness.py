@@ -18,14 +18,14 @@ from lodestar_bench.entry import open_bench
 from lodestar_bench.home import Home
 from lodestar_bench.paper import probe_sharpness as probe
 from lodestar_bench.paper.canvas import drawn, picture_bytes
-from lodestar_bench.paper.context import Context
+from lodestar_bench.paper.context import ItemContext
 from lodestar_bench.paper.item import Made
 from lodestar_bench.paper.sharpness import EXAMPLES, ITEM, PLACES
 from lodestar_bench.paper.sheet import Sheet
 from lodestar_bench.protocol import carry_out
 
 
-class HereContext(Context):
+class HereContext(ItemContext):
     """Runs are made in this process."""
 
     @contextmanager
@@ -42,7 +42,7 @@ def home(tmp_path_factory) -> Home:
 
 
 @pytest.fixture
-def context(home, tmp_path) -> Context:
+def context(home, tmp_path) -> ItemContext:
     return HereContext(home, "digits-mlp", tmp_path / "scratch", seeds=2)
 
 

@@ -11,8 +11,8 @@ from bench_testing.played import GRID, LEARNER, OURS, SHAPES, good, play
 from lodestar.report.ink import file_bytes
 from lodestar.runs import Direction
 from lodestar_bench.entrant import Entrant
-from lodestar_bench.home import Facts, Home
-from lodestar_bench.plan import Plan
+from lodestar_bench.home import BenchFacts, Home
+from lodestar_bench.plan import TablePlan
 from lodestar_bench.report import write_report
 from lodestar_bench.report.draw import panels
 from lodestar_bench.report.sheets import sheets
@@ -21,13 +21,13 @@ from lodestar_bench.report.words import headline, main_table, markdown, p_value
 from lodestar_bench.statistics import spread
 from lodestar_bench.table import table
 
-PLAN = Plan((*SHAPES, LEARNER, OURS), SHAPES)
+PLAN = TablePlan((*SHAPES, LEARNER, OURS), SHAPES)
 
 
 def told(plan=PLAN, judge=good, *, metric="accuracy", **how) -> Story:
     """A story on made-up results."""
     results, _ = play(plan, judge, **how)
-    facts = Facts("toy", "a made-up task", "smoke", metric, results.direction, {}, plan)
+    facts = BenchFacts("toy", "a made-up task", "smoke", metric, results.direction, {}, plan)
     finals = {e.name: results.of(p.name for p in plan.finals(e, results) or []) for e in plan.entrants}
     steps = np.arange(1, 11)
     curves = [Rates(name, seed, steps, 0.1 / steps) for name in ("lodestar", "onecycle") for seed in range(3)]
@@ -43,7 +43,7 @@ def test_the_gist_names_the_best_and_ours_against_the_best_other():
 
 def test_ours_is_held_against_the_papers_own_list_too():
     modern = Entrant("linear", "linear", "Linear", "modern", "nothing", GRID)
-    plan = Plan((*SHAPES, modern, LEARNER, OURS), SHAPES)
+    plan = TablePlan((*SHAPES, modern, LEARNER, OURS), SHAPES)
     judge = lambda piece: good(piece) + 0.03 * (piece.entrant is modern)  # noqa: E731
     text = headline(told(plan, judge))
     assert "-1.00 (-1.00 to -1.00) against the best other method (Linear), Welch p < 0.001" in text
@@ -133,7 +133,7 @@ def test_no_difference_has_no_sign():
 
 def test_a_home_without_runs_is_reported_as_partial(tmp_path):
     home = Home(tmp_path / "toy-smoke")
-    home.remember(Facts("toy", "a made-up task", "smoke", "accuracy", Direction.MAX, {}, PLAN))
+    home.remember(BenchFacts("toy", "a made-up task", "smoke", "accuracy", Direction.MAX, {}, PLAN))
     found, files = write_report(home, tmp_path / "report")
     assert not found.complete
     data = {"finals.csv", "tuning.csv", "table.csv", "rates.csv", "records.csv", "about.json"}

@@ -32,12 +32,12 @@ from lodestar_bench.methods.schedule import Scheduled
 from lodestar_bench.methods.steered import Steered, SteeredMethod, open_loop
 from lodestar_bench.problem import AbstractProblem
 from lodestar_bench.results import Record, Results
-from lodestar_bench.train import Outcome
+from lodestar_bench.train import TrainingOutcome
 
 FIRST_SEED = 1000  # of the final runs, as in the bench
 TUNE_SEEDS = 5
 AT_ONCE = 20  # runs in one program
-Play = Callable[[Sequence[int], Sequence[str]], list[Outcome]]
+Play = Callable[[Sequence[int], Sequence[str]], list[TrainingOutcome]]
 """Runs of some seeds under some names."""
 Tell = Callable[[str, int, int], None]
 """Told of progress: what is under way, done, of how many."""
@@ -196,7 +196,7 @@ class Judge:
         schedule = schedules[best.name]
         assert schedule is not None
 
-        def play(seeds: Sequence[int], names: Sequence[str]) -> list[Outcome]:
+        def play(seeds: Sequence[int], names: Sequence[str]) -> list[TrainingOutcome]:
             facts = [{"schedule": schedule.name, "method": "replay"} for _ in seeds]
             made = [Scheduled(schedule) for _ in seeds]
             return self._play(replay.name, made, seeds, names, facts, optimizer=replay.sweep.optimizer(self.problem))
@@ -206,7 +206,7 @@ class Judge:
     def _baseline(self, baseline: Baseline) -> tuple[Play, dict[str, float]]:
         method = self._method(baseline.method)
 
-        def play(seeds: Sequence[int], names: Sequence[str]) -> list[Outcome]:
+        def play(seeds: Sequence[int], names: Sequence[str]) -> list[TrainingOutcome]:
             return self._play_method(method, [(baseline.value, seed) for seed in seeds], names, baseline.name)
 
         return play, {}
@@ -215,7 +215,7 @@ class Judge:
         forecaster = load(self.at(variant.sweep.narrower).fit(variant))
         logs = self.home.folder("decisions", mark)
 
-        def play(seeds: Sequence[int], names: Sequence[str]) -> list[Outcome]:
+        def play(seeds: Sequence[int], names: Sequence[str]) -> list[TrainingOutcome]:
             controllers = [self._steered(variant, forecaster, seed, logs) for seed in seeds]
             return self._play(variant.name, controllers, seeds, names, optimizer=variant.sweep.optimizer(self.problem))
 
@@ -231,7 +231,7 @@ class Judge:
 
     def _play_method(
         self, method: AbstractMethod, pairs: Sequence[tuple[float, int]], names, what: str, done: int = 0, of: int = 0
-    ) -> list[Outcome]:
+    ) -> list[TrainingOutcome]:
         """Runs of a method; pairs of value and seed, all values of one optimizer."""
         made = [method.controller(self.problem, value, seed=seed, knowledge=None) for value, seed in pairs]
         facts = [{"schedule": method.name, "method": method.name, "value": value} for value, _ in pairs]
@@ -240,7 +240,7 @@ class Judge:
 
     def _play(
         self, what: str, controllers, seeds, names, facts=None, *, optimizer: Optimizer, done: int = 0, of: int = 0
-    ) -> list[Outcome]:
+    ) -> list[TrainingOutcome]:
         """Some runs, at most `AT_ONCE` in one program, counted as parts of `of` (or on their own)."""
         total, found, began = of or len(names), [], time.perf_counter()
         for first in range(0, len(names), AT_ONCE):
@@ -291,7 +291,7 @@ def about(problem: AbstractProblem) -> dict[str, Any]:
     return {**told, "direction": str(problem.direction), "fixed": fixed}
 
 
-def _mean_facts(outcomes: Sequence[Outcome]) -> dict[str, float]:
+def _mean_facts(outcomes: Sequence[TrainingOutcome]) -> dict[str, float]:
     """Means of the numbers that controllers kept (decisions, replanned and so on)."""
     keys = {
         key

@@ -1,6 +1,6 @@
 """Runs many controllers side by side, from their seeds to their test figures: what `train` does for one, for a crowd.
 
-Comes in: a problem, an optimizer, a controller for each seed. Goes out: an `Outcome` for each, the same that
+Comes in: a problem, an optimizer, a controller for each seed. Goes out: a `TrainingOutcome` for each, the same that
 `lodestar_bench.train.train` gives for that seed. Tuning, fitting and tables are not known here.
 """
 
@@ -15,14 +15,14 @@ from lodestar.runs import Facts, Run, Scalar, Series, Status
 from lodestar_bench.arena.crowd import Crowd
 from lodestar_bench.method import AbstractController, AbstractLook, Optimizer
 from lodestar_bench.problem import AbstractProblem, Figures
-from lodestar_bench.train import NOTHING, Outcome
+from lodestar_bench.train import NOTHING, TrainingOutcome
 from lodestar_bench.training import Seconds, logged_rates, points
 
 Tell = Callable[[int, int], None]
 """Told of progress: updates made, updates in all."""
 
 
-class Look(AbstractLook):
+class CrowdLook(AbstractLook):
     """One run of a crowd as it stands. Weights are fetched when they are asked for."""
 
     def __init__(self, crowd: Crowd, run: int):
@@ -54,7 +54,7 @@ def play(
     tell: Tell = lambda done, of: None,
     lanes: int | None = None,
     side_by_side: bool | None = None,
-) -> list[Outcome]:
+) -> list[TrainingOutcome]:
     """Make the runs. `facts` are kept with them; runs that diverge are outcomes like any other."""
     if not len(controllers) == len(seeds) == len(names) >= 1:
         raise ValueError(
@@ -84,7 +84,7 @@ def _go_on(crowd: Crowd, controllers: Sequence[AbstractController]) -> None:
     for run, controller in enumerate(controllers):
         made = int(crowd.made[run]) - step
         if made > 0:
-            controller.observe(step + 1, losses[run, :made], metrics[run], Look(crowd, run))
+            controller.observe(step + 1, losses[run, :made], metrics[run], CrowdLook(crowd, run))
 
 
 def _rates(crowd: Crowd, run: int, controller: AbstractController, count: int) -> NDArray[np.float64]:
@@ -97,7 +97,7 @@ def _rates(crowd: Crowd, run: int, controller: AbstractController, count: int) -
     return rates
 
 
-def _outcomes(crowd: Crowd, controllers, names, facts, began: float) -> list[Outcome]:
+def _outcomes(crowd: Crowd, controllers, names, facts, began: float) -> list[TrainingOutcome]:
     at_best = crowd.figures("test", [None if best is None else (best.params, best.state) for best in crowd.best])
     ends = [
         None if crowd.lost[run] or (best is not None and best.step == crowd.step) else crowd.judged(run)
@@ -113,7 +113,7 @@ def _outcomes(crowd: Crowd, controllers, names, facts, began: float) -> list[Out
         kept = {**(facts[run] if facts else {}), **controllers[run].facts()}
         made = _run(crowd, run, name, kept, test, last, share)
         figures = best.figures if best else NOTHING
-        found.append(Outcome(made, best.step if best else 0, figures, test, last, share))
+        found.append(TrainingOutcome(made, best.step if best else 0, figures, test, last, share))
     return found
 
 

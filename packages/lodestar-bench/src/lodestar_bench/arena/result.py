@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lodestar.runs import Status
-from lodestar_bench.train import Outcome
+from lodestar_bench.train import TrainingOutcome
 
 VERSION = 1
 
@@ -64,7 +64,7 @@ def mark_of(data: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def figures(outcomes: Sequence[Outcome], *, smaller: bool) -> dict[str, Any]:
+def figures(outcomes: Sequence[TrainingOutcome], *, smaller: bool) -> dict[str, Any]:
     """The parts of a `Result` that come from runs."""
     complete = [outcome.status is Status.FINISHED and math.isfinite(outcome.test.metric) for outcome in outcomes]
     firsts = [float(outcome.run.metric.values[0]) for outcome in outcomes if len(outcome.run.metric)]

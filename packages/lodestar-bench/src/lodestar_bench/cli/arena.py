@@ -56,6 +56,7 @@ def arena_command(
         str,
         typer.Option(metavar="averaged|recipe", help="Steer with averaged weights, or the recipe's optimizer alone."),
     ] = "averaged",
+    optimiser: Annotated[str | None, typer.Option("--optimiser", hidden=True)] = None,  # as release one spelt it
     narrow: Annotated[
         int,
         typer.Option(min=1, metavar="TIMES", help="Sweep and tune on a network so many times narrower: steer big."),
@@ -91,7 +92,7 @@ def arena_command(
         _show_all(ArenaHome.of(out, known.name, scale), as_json)
         return
     try:
-        learned = _sweep(sweep, runs, sweep_seed, narrow, optimizer)
+        learned = _sweep(sweep, runs, sweep_seed, narrow, optimiser or optimizer)
         wanted = _contestants(variant, change, ablate, baseline, learned, fit_seed)
         problem = tasks.problem(_absolute(task), scale)
     except ValueError as error:

@@ -15,7 +15,7 @@ from lodestar.cli import _screen
 from lodestar_bench._errors import BenchError
 
 if TYPE_CHECKING:
-    from lodestar_bench.paper.produce import Order, Outcome
+    from lodestar_bench.paper.produce import ItemOutcome, Order
 
 
 def paper_command(
@@ -62,7 +62,7 @@ def paper_command(
     chosen, folder = paper.items(items), to or out / "paper"
     from lodestar_bench.paper.publish import publish
 
-    outcomes: list[Outcome] = []
+    outcomes: list[ItemOutcome] = []
     with _screen.progress("the paper's items", None, quiet=as_json) as update:
         if not draw_only:
             from lodestar.sweep.executors.cores import cores_here
@@ -78,13 +78,13 @@ def paper_command(
     _close(outcomes, files, folder, as_json)
 
 
-def _make(chosen, homes, order: "Order", update, quiet: bool) -> "list[Outcome]":
+def _make(chosen, homes, order: "Order", update, quiet: bool) -> "list[ItemOutcome]":
     from lodestar_bench.paper.produce import produce
 
     def tell(item: str, home: str, done: int, of: int, what: str) -> None:
         update(done, f"{item}, {home}: {what} ({done} of {of})")
 
-    outcomes: list[Outcome] = []
+    outcomes: list[ItemOutcome] = []
     for item in chosen:
         for outcome in produce([item], homes, order, tell):
             outcomes.append(outcome)
@@ -92,7 +92,7 @@ def _make(chosen, homes, order: "Order", update, quiet: bool) -> "list[Outcome]"
     return outcomes
 
 
-def _say(outcome: "Outcome", *, quiet: bool) -> None:
+def _say(outcome: "ItemOutcome", *, quiet: bool) -> None:
     if outcome.trouble:
         _screen.warn(f"{outcome.item}, {outcome.task}: {outcome.trouble}")
     elif not quiet:
@@ -100,7 +100,7 @@ def _say(outcome: "Outcome", *, quiet: bool) -> None:
         _screen.err().print(_screen.safe(f"{outcome.item}, {outcome.task}: {how}"), soft_wrap=True)
 
 
-def _close(outcomes: "list[Outcome]", files: list[Path], folder: Path, as_json: bool) -> None:
+def _close(outcomes: "list[ItemOutcome]", files: list[Path], folder: Path, as_json: bool) -> None:
     if as_json:
         made = [{"item": o.item, "task": o.task, "seconds": o.seconds, "trouble": o.trouble} for o in outcomes]
         _screen.show_json({"folder": str(folder), "made": made, "files": [str(path) for path in files]})

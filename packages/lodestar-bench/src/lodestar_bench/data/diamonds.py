@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from lodestar_bench._errors import BenchError
 from lodestar_bench.data.download import Remote
-from lodestar_bench.data.source import Form, Source
+from lodestar_bench.data.source import DataSource, Form
 
 _COMMIT = "c655e414be108797d7acaab3a96a93b407debad0"
-SOURCE = Source(
+SOURCE = DataSource(
     name="diamonds",
     size="2.8 MB",
     forms=(Form(("diamonds.csv",), inside=("diamonds", ""), package="plotnine"),),

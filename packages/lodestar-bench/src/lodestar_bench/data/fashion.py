@@ -11,7 +11,7 @@ from lodestar_bench._errors import BenchError
 from lodestar_bench.data.download import Remote
 from lodestar_bench.data.idx import read_idx
 from lodestar_bench.data.rows import Rows
-from lodestar_bench.data.source import Form, Source
+from lodestar_bench.data.source import DataSource, Form
 
 _BASE = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
 _FILES = (
@@ -21,7 +21,7 @@ _FILES = (
     "t10k-labels-idx1-ubyte.gz",
 )
 _INSIDE = ("fashion-mnist", "FashionMNIST/raw", "")
-SOURCE = Source(
+SOURCE = DataSource(
     name="Fashion-MNIST",
     size="31 MB",
     forms=(

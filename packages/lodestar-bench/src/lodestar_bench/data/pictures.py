@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from lodestar_bench._errors import BenchError
 from lodestar_bench.data.rows import Rows
-from lodestar_bench.data.source import Form, Source
+from lodestar_bench.data.source import DataSource, Form
 
-SOURCE = Source(
+SOURCE = DataSource(
     name="ImageNet (ILSVRC 2012)",
     size="about 150 GB; any folder of pictures in this layout will do at cpu scale",
     forms=(Form(("imagenet",)), Form(("imagenet.tar",)), Form(("imagenet_sample.tar",))),

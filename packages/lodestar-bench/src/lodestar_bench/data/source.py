@@ -1,6 +1,6 @@
 """Finds a data set's files, or fetches them, or says where to get them, how large they are and where to put them.
 
-Comes in: a `Source`. Goes out: paths. Looked through in turn: the folders of `LODESTAR_DATA` (several with a colon
+Comes in: a `DataSource`. Goes out: paths. Looked through in turn: the folders of `LODESTAR_DATA` (several with a colon
 between), the cache of earlier downloads, folders where a system or a Python package keeps them. What is in the files is
 not known here.
 """
@@ -48,7 +48,7 @@ class Form:
 
 
 @dataclasses.dataclass(frozen=True)
-class Source:
+class DataSource:
     """A data set. `forms` in the order of preference; `remotes` fetched together make the first form."""
 
     name: str

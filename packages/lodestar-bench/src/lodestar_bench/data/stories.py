@@ -19,12 +19,12 @@ from lodestar._disk import replace_file
 from lodestar_bench._errors import BenchError
 from lodestar_bench.data import bpe
 from lodestar_bench.data.download import Remote
-from lodestar_bench.data.source import Form, Source, cache
+from lodestar_bench.data.source import DataSource, Form, cache
 
 _BASE = "https://huggingface.co/datasets/roneneldan/TinyStories/resolve/f54c09fd23315a6f9c86f9dc80f725de7d8f9c64/"
 _WHOLE = Form(("TinyStories-train.txt",), inside=("tinystories", ""))
 _SMALL = Form(("TinyStories-valid.txt",), inside=("tinystories", ""))
-WHOLE = Source(
+WHOLE = DataSource(
     name="TinyStories",
     size="1.9 GB",
     forms=(_WHOLE,),
@@ -36,7 +36,7 @@ WHOLE = Source(
         ),
     ),
 )
-PART = Source(
+PART = DataSource(
     name="TinyStories (its validation part is enough)",
     size="19 MB",
     forms=(_SMALL, Form(("tinystories.txt",)), _WHOLE),

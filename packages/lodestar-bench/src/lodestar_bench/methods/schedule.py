@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lodestar.schedules import Draw, Schedule
 from lodestar_bench.method import AbstractController, AbstractMethod, Optimizer
 from lodestar_bench.optimizers.plain import plain
-from lodestar_bench.problem import AbstractProblem, Recipe
+from lodestar_bench.problem import AbstractProblem, TrainingRecipe
 
 
 class Scheduled(AbstractController):
@@ -37,7 +37,7 @@ class ScheduleMethod(AbstractMethod):
     title: str
     group: Literal["paper", "modern", "ours"]
     shape: Draw
-    form: Callable[[Recipe], Optimizer] = plain
+    form: Callable[[TrainingRecipe], Optimizer] = plain
     values: tuple[float, ...] | None = None
 
     def grid(self, problem: AbstractProblem) -> tuple[float, ...]:

@@ -16,11 +16,11 @@ from lodestar.schedule_free.optax import averaged as form
 from lodestar.schedule_free.optax import averaged_params
 from lodestar_bench.method import Optimizer, OptimizerState
 from lodestar_bench.optimizers.plain import direction
-from lodestar_bench.problem import Params, Recipe
+from lodestar_bench.problem import Params, TrainingRecipe
 
 
 @functools.cache
-def averaged_with(recipe: Recipe, interpolation: float, power: float) -> Optimizer:
+def averaged_with(recipe: TrainingRecipe, interpolation: float, power: float) -> Optimizer:
     """The averaged form of the recipe's optimizer, with numbers of your own."""
     still = direction(dataclasses.replace(recipe, b1=0.0, momentum=0.0))
 
@@ -37,6 +37,6 @@ def averaged_with(recipe: Recipe, interpolation: float, power: float) -> Optimiz
     return Optimizer(init, update, lambda params, state: averaged_params(state), averaged=True)
 
 
-def averaged(recipe: Recipe) -> Optimizer:
+def averaged(recipe: TrainingRecipe) -> Optimizer:
     """The averaged form of the recipe's optimizer."""
     return averaged_with(recipe, INTERPOLATION, POWER)

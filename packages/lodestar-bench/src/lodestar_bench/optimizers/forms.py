@@ -10,17 +10,17 @@ from lodestar.sweep.spaces import QuasiRandom, Range, for_averaged_weights
 from lodestar_bench.method import Optimizer
 from lodestar_bench.optimizers.averaged import averaged
 from lodestar_bench.optimizers.plain import plain
-from lodestar_bench.problem import Recipe
+from lodestar_bench.problem import TrainingRecipe
 
-FORMS: dict[str, Callable[[Recipe], Optimizer]] = {"recipe": plain, "averaged": averaged}
+FORMS: dict[str, Callable[[TrainingRecipe], Optimizer]] = {"recipe": plain, "averaged": averaged}
 
 
-def optimizer(form: str, recipe: Recipe) -> Optimizer:
+def optimizer(form: str, recipe: TrainingRecipe) -> Optimizer:
     """The recipe's optimizer in a form."""
     return FORMS[form](recipe)
 
 
-def space(form: str, recipe: Recipe) -> QuasiRandom:
+def space(form: str, recipe: TrainingRecipe) -> QuasiRandom:
     """Quasi-random schedules within the recipe's own span of peak rates."""
     plain_space = QuasiRandom(peak=Range(min(recipe.rates), max(recipe.rates), log=True))
     return for_averaged_weights(plain_space) if form == "averaged" else plain_space

@@ -19,7 +19,7 @@ import optax
 
 from lodestar_bench.method import Optimizer, OptimizerState
 from lodestar_bench.optimizers.plain import descended, direction, params_as_they_are
-from lodestar_bench.problem import Params, Recipe
+from lodestar_bench.problem import Params, TrainingRecipe
 
 
 class HypergradientState(NamedTuple):
@@ -31,7 +31,7 @@ class HypergradientState(NamedTuple):
 
 
 @functools.cache
-def hypergradient(recipe: Recipe, first_rate: float) -> Optimizer:
+def hypergradient(recipe: TrainingRecipe, first_rate: float) -> Optimizer:
     """The recipe's optimizer with a rate that moves by itself from `first_rate`."""
     step = direction(recipe)
 

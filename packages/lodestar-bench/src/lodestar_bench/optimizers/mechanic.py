@@ -15,11 +15,11 @@ from optax import contrib
 
 from lodestar_bench.method import Optimizer, OptimizerState
 from lodestar_bench.optimizers.plain import direction, params_as_they_are
-from lodestar_bench.problem import Params, Recipe
+from lodestar_bench.problem import Params, TrainingRecipe
 
 
 @functools.cache
-def mechanic(recipe: Recipe) -> Optimizer:
+def mechanic(recipe: TrainingRecipe) -> Optimizer:
     """The recipe's optimizer under Mechanic."""
 
     def form(rate: jax.Array) -> optax.GradientTransformationExtraArgs:

@@ -12,11 +12,11 @@ import jax
 import optax
 
 from lodestar_bench.method import Optimizer, OptimizerState
-from lodestar_bench.problem import Params, Recipe
+from lodestar_bench.problem import Params, TrainingRecipe
 
 
 @functools.cache
-def direction(recipe: Recipe) -> optax.GradientTransformation:
+def direction(recipe: TrainingRecipe) -> optax.GradientTransformation:
     """What an update subtracts, before it is multiplied by the rate."""
     decay = optax.add_decayed_weights(recipe.weight_decay) if recipe.weight_decay else optax.identity()
     if recipe.optimizer == "sgd":
@@ -26,7 +26,7 @@ def direction(recipe: Recipe) -> optax.GradientTransformation:
 
 
 @functools.cache
-def plain(recipe: Recipe) -> Optimizer:
+def plain(recipe: TrainingRecipe) -> Optimizer:
     """The recipe's optimizer: params - rate * direction."""
     step = direction(recipe)
 

@@ -14,11 +14,11 @@ from optax import contrib
 
 from lodestar_bench.method import Optimizer, OptimizerState
 from lodestar_bench.optimizers.plain import params_as_they_are
-from lodestar_bench.problem import Params, Recipe
+from lodestar_bench.problem import Params, TrainingRecipe
 
 
 @functools.cache
-def prodigy(recipe: Recipe) -> Optimizer:
+def prodigy(recipe: TrainingRecipe) -> Optimizer:
     """Prodigy with the recipe's betas and weight decay."""
 
     def form(rate: jax.Array) -> optax.GradientTransformationExtraArgs:

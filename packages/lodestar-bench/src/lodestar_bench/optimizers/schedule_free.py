@@ -13,11 +13,11 @@ import optax
 from optax import contrib
 
 from lodestar_bench.method import Optimizer, OptimizerState
-from lodestar_bench.problem import Params, Recipe
+from lodestar_bench.problem import Params, TrainingRecipe
 
 
 @functools.cache
-def schedule_free(recipe: Recipe) -> Optimizer:
+def schedule_free(recipe: TrainingRecipe) -> Optimizer:
     """The schedule-free form of the recipe's optimizer."""
 
     def init(params: Params, rate: jax.Array) -> OptimizerState:
@@ -30,7 +30,7 @@ def schedule_free(recipe: Recipe) -> Optimizer:
     return Optimizer(init, update, _average, averaged=True)
 
 
-def _form(recipe: Recipe, rate: jax.Array) -> optax.GradientTransformationExtraArgs:
+def _form(recipe: TrainingRecipe, rate: jax.Array) -> optax.GradientTransformationExtraArgs:
     if recipe.optimizer == "sgd":
         return contrib.schedule_free_sgd(rate, b1=recipe.momentum, weight_decay=recipe.weight_decay)
     return contrib.schedule_free_adamw(rate, b1=recipe.b1, b2=recipe.b2, weight_decay=recipe.weight_decay)

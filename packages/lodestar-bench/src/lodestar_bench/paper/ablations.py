@@ -22,7 +22,7 @@ from lodestar_bench.arena.standings import Standing, standings
 from lodestar_bench.arena.study import STUDIES, study
 from lodestar_bench.optimizers.forms import FORMS
 from lodestar_bench.paper import draw_ablations, tell_ablations
-from lodestar_bench.paper.context import Context
+from lodestar_bench.paper.context import ItemContext
 from lodestar_bench.paper.item import AbstractItem, Findings, Made, Picture
 from lodestar_bench.paper.sheet import Sheet
 
@@ -53,11 +53,11 @@ class Ablations(AbstractItem):
     title = "5. Ablations: samples and noise, horizon, the sweep, and each part switched off"
     needs = "what lodestar bench arena --ablate ... judged"
 
-    def inputs(self, context: Context) -> Iterator[str]:
+    def inputs(self, context: ItemContext) -> Iterator[str]:
         """What the arena judged so far."""
         return (one.mark for one in ArenaHome(context.home.path / FOLDER).results())
 
-    def make(self, context: Context) -> Findings:
+    def make(self, context: ItemContext) -> Findings:
         """Rows, results, curves."""
         home = ArenaHome(context.home.path / FOLDER)
         results = home.results()

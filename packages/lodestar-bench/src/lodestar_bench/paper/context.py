@@ -16,8 +16,8 @@ from lodestar.runs import RunSet
 from lodestar.sweep import AbstractExecutor, LocalExecutor
 from lodestar_bench._errors import BenchError
 from lodestar_bench.entrant import Entrant
-from lodestar_bench.home import Facts, Home
-from lodestar_bench.plan import Plan, records_of
+from lodestar_bench.home import BenchFacts, Home
+from lodestar_bench.plan import TablePlan, records_of
 from lodestar_bench.results import Record, Results
 from lodestar_bench.table import Table1, table
 
@@ -31,7 +31,7 @@ Tell = Callable[[int, int, str], None]
 
 
 @dataclasses.dataclass(frozen=True)
-class Context:
+class ItemContext:
     """One task's home for one item.
 
     `spec` is how a worker finds the task; `seeds` how many seeds an item that trains anew should use (None: its own
@@ -47,7 +47,7 @@ class Context:
     tell: Tell = lambda done, of, what: None
 
     @functools.cached_property
-    def facts(self) -> Facts:
+    def facts(self) -> BenchFacts:
         """The task, and what was asked for."""
         return self.home.facts()
 
@@ -57,7 +57,7 @@ class Context:
         return self.home.results(self.facts)
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> TablePlan:
         """The protocol."""
         return self.facts.plan
 

@@ -15,7 +15,7 @@ from lodestar.runs import Scalar
 from lodestar.sweep import Done, Failed, Job, Trial
 from lodestar_bench._errors import BenchError
 from lodestar_bench.paper import draw_cost
-from lodestar_bench.paper.context import OURS, Context
+from lodestar_bench.paper.context import OURS, ItemContext
 from lodestar_bench.paper.cost_trial import FUNCTION
 from lodestar_bench.paper.item import AbstractItem, Findings, Made, Picture
 from lodestar_bench.paper.sheet import Sheet
@@ -34,14 +34,14 @@ LEARNERS = ("rl-xu", "rl-graph")
 EPOCH = ("kind", "window", "samples", "trials", "update_seconds", "own_seconds", "seconds", "std", "wall_seconds")
 
 
-class Cost(AbstractItem):
+class CostItem(AbstractItem):
     """Seconds an epoch, and seconds beforehand."""
 
     name = "cost"
     title = "6. Cost: an epoch, and what comes before"
     needs = "Lodestar's forecaster, final runs; times some updates anew (a minute)"
 
-    def make(self, context: Context) -> Findings:
+    def make(self, context: ItemContext) -> Findings:
         """Time, then add up what the bench recorded."""
         trials = list(_trials(context))
         timed = _timed(context, trials)
@@ -77,7 +77,7 @@ def steered(window: float, samples: int) -> str:
     return f"lodestar {100 * window:g} % {samples}"
 
 
-def _trials(context: Context) -> Iterator[Trial]:
+def _trials(context: ItemContext) -> Iterator[Trial]:
     """All kinds once, then all of them again: what else the machine does falls on all alike."""
     task: dict[str, Scalar] = {"task": context.spec, "scale": context.facts.scale}
     there = {entrant.name: entrant for entrant in context.plan.entrants}
@@ -98,7 +98,7 @@ def _trials(context: Context) -> Iterator[Trial]:
                 yield Trial(f"{steered(window, samples)}/{trial}", trial, 1, settings={**task, **tape, **how})
 
 
-def _value(context: Context, method: str) -> float:
+def _value(context: ItemContext, method: str) -> float:
     """What the method was judged with."""
     choice = context.plan.choice(context.entrant(method), context.results)
     if choice is None or not math.isfinite(choice.value):
@@ -106,7 +106,7 @@ def _value(context: Context, method: str) -> float:
     return choice.value
 
 
-def _timed(context: Context, trials: Sequence[Trial]) -> list[tuple[str, int, float, float]]:
+def _timed(context: ItemContext, trials: Sequence[Trial]) -> list[tuple[str, int, float, float]]:
     """Kind, trial, seconds of the processor, seconds of the clock."""
     job = Job(FUNCTION, metric_name=context.facts.metric_name, direction=str(context.facts.direction))
     rows = []
@@ -128,7 +128,7 @@ def _figure(value: Scalar) -> float:
     return float(value)
 
 
-def _epochs(context: Context, timed: Sequence[tuple[str, int, float, float]]) -> list[tuple[object, ...]]:
+def _epochs(context: ItemContext, timed: Sequence[tuple[str, int, float, float]]) -> list[tuple[object, ...]]:
     """Updates and own work of each kind. A controller's own work is its share in the bench's runs of it."""
     seconds = {kind: [row[2] for row in timed if row[0] == kind] for kind in dict.fromkeys(row[0] for row in timed)}
     walls = {kind: statistics.mean(row[3] for row in timed if row[0] == kind) for kind in seconds}
@@ -153,7 +153,7 @@ def _epochs(context: Context, timed: Sequence[tuple[str, int, float, float]]) ->
     return rows
 
 
-def _shares(context: Context, method: str) -> list[float]:
+def _shares(context: ItemContext, method: str) -> list[float]:
     """The method's own work over its updates, for each final run; none where it took no part."""
     if method not in {entrant.name for entrant in context.plan.entrants}:
         return []
@@ -169,7 +169,7 @@ def _middle_spread(values: Sequence[float]) -> float:
     return (high - low) / 1.349
 
 
-def _beforehand(context: Context) -> list[tuple[object, ...]]:
+def _beforehand(context: ItemContext) -> list[tuple[object, ...]]:
     """Runs and seconds each method had spent when its first final run began."""
     rows = []
     for row in context.table.rows:
@@ -193,4 +193,4 @@ def _own(records: Sequence[Record]) -> list[float]:
     return [record.own_seconds for record in records if math.isfinite(record.own_seconds)] or [math.nan]
 
 
-ITEM = Cost()
+ITEM = CostItem()

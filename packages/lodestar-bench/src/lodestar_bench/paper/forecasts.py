@@ -17,7 +17,7 @@ from lodestar.evaluate.examples import examples
 from lodestar.evaluate.measure import TOLERANCES
 from lodestar.evaluate.stiffness import stiffness
 from lodestar_bench.paper import draw_forecasts
-from lodestar_bench.paper.context import Context
+from lodestar_bench.paper.context import ItemContext
 from lodestar_bench.paper.item import AbstractItem, Findings, Made, Picture
 from lodestar_bench.paper.selection import fresh_runs
 from lodestar_bench.paper.sheet import Sheet
@@ -38,7 +38,7 @@ class Forecasts(AbstractItem):
     title = "3. Forecasts: true against forecast, table A1, solver"
     needs = "Lodestar's forecaster, the runs it learned from, final runs of the four shapes"
 
-    def make(self, context: Context) -> Findings:
+    def make(self, context: ItemContext) -> Findings:
         """Everything `evaluate` measures of it, on runs it never learned from."""
         past, fresh = context.sources(), fresh_runs(context)
         exam = make_exam(context.forecaster(), past + fresh)

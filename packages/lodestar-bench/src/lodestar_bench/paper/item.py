@@ -1,9 +1,9 @@
 """What an item of the paper is: a table or a figure made from a bench's home, in two steps, data first, drawing second.
 
-Comes in: a `Context` (one task's home). Goes out: `Findings`, sheets of plain data that are kept beside the figures;
-then, from the kept data of all tasks and nothing else, figures for print, charts for the interactive page, and words.
-An item is one file with `ITEM = MyItem()` and one line in `lodestar_bench.paper`; its drawing is a file of its own.
-Knows nothing of files, folders and commands: see `produce`.
+Comes in: an `ItemContext` (one task's home). Goes out: `Findings`, sheets of plain data, kept beside the figures; then,
+from the kept data of all tasks and nothing else, figures for print, charts for the interactive page, and words. An item
+is one file with `ITEM = MyItem()` and one line in `lodestar_bench.paper`; its drawing is a file of its own. Knows
+nothing of files, folders and commands: see `produce`.
 """
 
 import abc
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import matplotlib.figure
 
     from lodestar.report.html import Block
-    from lodestar_bench.paper.context import Context
+    from lodestar_bench.paper.context import ItemContext
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,13 +74,13 @@ class AbstractItem(abc.ABC):
     """What it is made from, in words, for the list of items."""
     version: int = 1
 
-    def inputs(self, context: "Context") -> Iterable[object]:
+    def inputs(self, context: "ItemContext") -> Iterable[object]:
         """What it is made from besides the home's runs: where that has changed, it is made anew."""
         del context
         return ()
 
     @abc.abstractmethod
-    def make(self, context: "Context") -> Findings:
+    def make(self, context: "ItemContext") -> Findings:
         """The data of one task. May take long: tell the context of progress, use its place for runs."""
 
     @abc.abstractmethod

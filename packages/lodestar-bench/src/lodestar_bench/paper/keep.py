@@ -17,8 +17,8 @@ from lodestar import _disk
 from lodestar._errors import StoreError
 from lodestar.runs import Direction
 from lodestar_bench._errors import BenchError
-from lodestar_bench.home import Facts
-from lodestar_bench.paper.context import Context
+from lodestar_bench.home import BenchFacts
+from lodestar_bench.paper.context import ItemContext
 from lodestar_bench.paper.item import AbstractItem, Findings, Made
 from lodestar_bench.paper.sheet import read_sheet
 
@@ -26,7 +26,7 @@ VERSION = 1
 FILE = "made.json"
 
 
-def fingerprint(item: AbstractItem, context: Context) -> str:
+def fingerprint(item: AbstractItem, context: ItemContext) -> str:
     """What the item would be made from: its own version, the task, every run of the home, the wishes of the command,
     and whatever else the item names.
     """
@@ -36,7 +36,7 @@ def fingerprint(item: AbstractItem, context: Context) -> str:
     return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:16]
 
 
-def keep(folder: Path, facts: Facts, found: Findings, record: dict[str, Any]) -> None:
+def keep(folder: Path, facts: BenchFacts, found: Findings, record: dict[str, Any]) -> None:
     """Write the sheets, then made.json."""
     make_folder(folder)
     (folder / FILE).unlink(missing_ok=True)

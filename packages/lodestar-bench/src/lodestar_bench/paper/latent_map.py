@@ -19,7 +19,7 @@ from lodestar.forecaster.preprocessing import Points
 from lodestar.runs import Run
 from lodestar.scheduler.settings import DEFAULT
 from lodestar_bench.paper import draw_map
-from lodestar_bench.paper.context import Context
+from lodestar_bench.paper.context import ItemContext
 from lodestar_bench.paper.item import AbstractItem, Findings, Made, Picture
 from lodestar_bench.paper.sheet import Sheet
 from lodestar_bench.paper.tell_map import words
@@ -39,7 +39,7 @@ class LatentMap(AbstractItem):
     title = "8. A map of the latent space"
     needs = "Lodestar's forecaster, the runs it learned from, runs it steered"
 
-    def make(self, context: Context) -> Findings:
+    def make(self, context: ItemContext) -> Findings:
         """Encode, flatten, count neighbours."""
         forecaster, families = context.forecaster(), _families(context)
         rows: list[tuple[Any, ...]] = []
@@ -78,7 +78,7 @@ class LatentMap(AbstractItem):
         return draw_map.charts(made)
 
 
-def _families(context: Context) -> dict[str, list[Run]]:
+def _families(context: ItemContext) -> dict[str, list[Run]]:
     """Twenty runs each, drawn at random where there are more; runs that diverged are left out."""
     steered = context.runs(context.finals(context.ours()))
     whole = [run for run in (*context.sources(), *steered) if run.last_step >= run.total_steps]

@@ -1,6 +1,6 @@
 """Makes items from homes: only what is not there yet, or was made from other inputs; then figures, words and the page.
 
-Comes in: items, homes, a folder for the results. Goes out: files, and an `Outcome` for each item and task. An item
+Comes in: items, homes, a folder for the results. Goes out: files, and an `ItemOutcome` for each item and task. An item
 that cannot be made on a task is told and the rest goes on. Prints nothing: `tell` hears of progress.
 """
 
@@ -16,7 +16,7 @@ from lodestar._errors import LodestarError
 from lodestar_bench._errors import BenchError
 from lodestar_bench.diary import machine
 from lodestar_bench.home import FILE, Home
-from lodestar_bench.paper.context import Context
+from lodestar_bench.paper.context import ItemContext
 from lodestar_bench.paper.item import AbstractItem
 from lodestar_bench.paper.keep import fingerprint, keep, kept
 
@@ -24,7 +24,7 @@ SCRATCH = "unfinished"
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class ItemOutcome:
     """One item on one task: seconds it took now (0: it was there already), or why it could not be made."""
 
     item: str
@@ -72,16 +72,16 @@ def find_homes(out: Path, tasks: Sequence[str], scale: str) -> list[tuple[str, H
 
 def produce(
     items: Sequence[AbstractItem], homes: Sequence[tuple[str, Home]], order: Order, tell: Tell | None = None
-) -> list[Outcome]:
+) -> list[ItemOutcome]:
     """Make what is missing. Figures and pages are a matter of `publish`."""
     return [_produce(item, spec, home, order, tell) for item in items for spec, home in homes]
 
 
-def _produce(item: AbstractItem, spec: str, home: Home, order: Order, tell: Tell | None) -> Outcome:
+def _produce(item: AbstractItem, spec: str, home: Home, order: Order, tell: Tell | None) -> ItemOutcome:
     folder = order.folder / item.name / home.path.name
     scratch = order.folder / SCRATCH / f"{item.name}-{home.path.name}"
     heard = tell or (lambda *told: None)
-    context = Context(
+    context = ItemContext(
         home=home,
         spec=spec,
         scratch=scratch,
@@ -94,16 +94,16 @@ def _produce(item: AbstractItem, spec: str, home: Home, order: Order, tell: Tell
         mark = fingerprint(item, context)
         before = None if order.again else kept(folder)
         if before is not None and before.record.get("inputs") == mark:
-            return Outcome(item.name, home.path.name)
+            return ItemOutcome(item.name, home.path.name)
         seconds = _make(item, context, folder, order, mark)
     except LodestarError as error:
-        return Outcome(item.name, home.path.name, trouble=str(error))
+        return ItemOutcome(item.name, home.path.name, trouble=str(error))
     finally:
         _tidy(scratch)
-    return Outcome(item.name, home.path.name, seconds)
+    return ItemOutcome(item.name, home.path.name, seconds)
 
 
-def _make(item: AbstractItem, context: Context, folder: Path, order: Order, mark: str) -> float:
+def _make(item: AbstractItem, context: ItemContext, folder: Path, order: Order, mark: str) -> float:
     """What an item leaves in its scratch folder is of these inputs only: others' leavings are cleared away."""
     sign = context.scratch / mark
     if order.again or not sign.exists():

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lodestar.runs import Run, RunSet
 from lodestar.schedules import SHAPES
 from lodestar_bench.paper import draw_schedules
-from lodestar_bench.paper.context import OURS, Context
+from lodestar_bench.paper.context import OURS, ItemContext
 from lodestar_bench.paper.item import AbstractItem, Findings, Made, Picture
 from lodestar_bench.paper.sheet import Sheet
 from lodestar_bench.paper.tell_schedules import words
@@ -33,7 +33,7 @@ class Schedules(AbstractItem):
     title = "2. Generated schedules against the best plain one"
     needs = "final runs of Lodestar"
 
-    def make(self, context: Context) -> Findings:
+    def make(self, context: ItemContext) -> Findings:
         """Rates of five seeds, and distances."""
         context.ours()
         ours = [

@@ -15,7 +15,7 @@ from lodestar.evaluate.ranking import finals, ranking, selection
 from lodestar.runs import RunSet
 from lodestar.schedules import PAPER_SHAPES
 from lodestar_bench.paper import draw_selection
-from lodestar_bench.paper.context import Context
+from lodestar_bench.paper.context import ItemContext
 from lodestar_bench.paper.item import AbstractItem, Findings, Made, Picture
 from lodestar_bench.paper.sheet import Sheet
 from lodestar_bench.paper.tell_selection import words
@@ -36,7 +36,7 @@ class SelectionTest(AbstractItem):
     title = "7. Selection: the run picked from the first epoch"
     needs = "Lodestar's forecaster and the runs it learned from"
 
-    def make(self, context: Context) -> Findings:
+    def make(self, context: ItemContext) -> Findings:
         """Both sets of runs."""
         forecaster, past = context.forecaster(), context.sources()
         fresh = fresh_runs(context)
@@ -75,7 +75,7 @@ class SelectionTest(AbstractItem):
         return draw_selection.charts(made)
 
 
-def fresh_runs(context: Context) -> RunSet:
+def fresh_runs(context: ItemContext) -> RunSet:
     """Final runs of the paper's four shapes, or of averaged weights at a constant rate: no forecaster has seen them."""
     wanted = PAPER_SHAPES if context.form == "recipe" else (context.form,)
     there = [entrant.name for entrant in context.plan.entrants if entrant.name in wanted]

@@ -21,14 +21,14 @@ from lodestar_bench._errors import BenchError
 from lodestar_bench.curvature import stability
 from lodestar_bench.entrant import Piece
 from lodestar_bench.paper import draw_sharpness
-from lodestar_bench.paper.context import OURS, Context
+from lodestar_bench.paper.context import OURS, ItemContext
 from lodestar_bench.paper.item import AbstractItem, Findings, Made, Picture
 from lodestar_bench.paper.sheet import Sheet
 from lodestar_bench.paper.tell_sharpness import words
 
 if TYPE_CHECKING:
     from lodestar.report.html import Block
-    from lodestar_bench.problem import Recipe
+    from lodestar_bench.problem import TrainingRecipe
 
 FUNCTION = "lodestar_bench.paper.probe_sharpness:train"
 SEEDS, EXAMPLES, PLACES = 3, 256, 30  # 256 examples as in the paper
@@ -46,7 +46,7 @@ class SharpnessItem(AbstractItem):
     title = "4. Sharpness at the end of training and along it"
     needs = f"final runs; {SEEDS} seeds of each method are trained again"
 
-    def make(self, context: Context) -> Findings:
+    def make(self, context: ItemContext) -> Findings:
         """Train again, measure, tabulate."""
         pieces = _pieces(context)
         if not pieces:
@@ -82,14 +82,14 @@ class SharpnessItem(AbstractItem):
         return draw_sharpness.charts(made)
 
 
-def _pieces(context: Context) -> list[Piece]:
+def _pieces(context: ItemContext) -> list[Piece]:
     """The first final runs of every method that has any; published ones only if they need nothing that was learned."""
     found = (context.plan.finals(row.entrant, context.results) for row in context.table.rows if row.finals.count)
     first = [piece for pieces in found for piece in (pieces or [])[: context.seeds or SEEDS]]
     return [one for one in first if one.learned is None or context.home.knowledge(one.learned).is_file()]
 
 
-def _shown(context: Context) -> set[str]:
+def _shown(context: ItemContext) -> set[str]:
     """The runs to be followed all along: the first seed of ours and of the best plain schedule."""
     there = [row.entrant.name for row in context.table.rows if row.finals.count]
     plain = [name for name in there if name in SHAPES][:1]
@@ -101,7 +101,7 @@ def _shown(context: Context) -> set[str]:
     return set(first.values())
 
 
-def _carry_out(context: Context, pieces: Sequence[Piece], shown: set[str]) -> dict[str, str]:
+def _carry_out(context: ItemContext, pieces: Sequence[Piece], shown: set[str]) -> dict[str, str]:
     """Make every run again whose figures are not there; the runs that failed, and why."""
     due = [piece for piece in pieces if not _file(context, piece).is_file()]
     done, failed = len(pieces) - len(due), {}
@@ -123,7 +123,7 @@ def _carry_out(context: Context, pieces: Sequence[Piece], shown: set[str]) -> di
     return failed
 
 
-def _trial(context: Context, piece: Piece, shown: bool) -> Trial:
+def _trial(context: ItemContext, piece: Piece, shown: bool) -> Trial:
     file = _file(context, piece)
     file.parent.mkdir(parents=True, exist_ok=True)
     settings: dict[str, Scalar] = {
@@ -145,7 +145,7 @@ def _trial(context: Context, piece: Piece, shown: bool) -> Trial:
     return Trial(piece.name, piece.seed, context.problem.total_steps, settings=settings)
 
 
-def _file(context: Context, piece: Piece) -> Path:
+def _file(context: ItemContext, piece: Piece) -> Path:
     return context.scratch / "measured" / f"{piece.entrant.name}-{piece.seed}.json"
 
 
@@ -156,7 +156,7 @@ def _end(piece: Piece, found: dict[str, Any]) -> tuple[object, ...]:
     return (*who, *(_number(last.get(name)) for name in END))
 
 
-def _along(context: Context, piece: Piece, found: dict[str, Any]) -> Iterator[tuple[object, ...]]:
+def _along(context: ItemContext, piece: Piece, found: dict[str, Any]) -> Iterator[tuple[object, ...]]:
     for point in found["points"]:
         lr = _number(point.get("lr"))
         edges = [lr * _number(point.get(name)) / 2 for name in ("sharpness", "preconditioned_sharpness")]
@@ -168,7 +168,7 @@ def _number(value: Any) -> float:
     return math.nan if value is None else float(value)
 
 
-def _lines(recipe: "Recipe") -> list[tuple[str, str, float]]:
+def _lines(recipe: "TrainingRecipe") -> list[tuple[str, str, float]]:
     """What rate x sharpness / 2 is held against: the paper's line, and that of the optimizer at hand."""
     found = [("plain", "gradient descent", stability.gradient_descent())]
     if recipe.optimizer == "sgd":
@@ -176,7 +176,7 @@ def _lines(recipe: "Recipe") -> list[tuple[str, str, float]]:
     return [*found, ("preconditioned", f"{recipe.optimizer}, b1 {recipe.b1:g}", stability.adam(recipe.b1))]
 
 
-def _again(context: Context, told: Sequence[tuple[Piece, dict[str, Any]]]) -> str:
+def _again(context: ItemContext, told: Sequence[tuple[Piece, dict[str, Any]]]) -> str:
     """Whether the runs made again are the ones the bench had."""
     known = [(found["test"], context.results.records.get(piece.name)) for piece, found in told]
     same = sum(record is not None and _same(record.test, test) for test, record in known)

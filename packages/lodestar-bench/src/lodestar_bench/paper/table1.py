@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lodestar_bench.paper import draw_table1, tell_table1
-from lodestar_bench.paper.context import Context
+from lodestar_bench.paper.context import ItemContext
 from lodestar_bench.paper.item import AbstractItem, Findings, Made, Picture
 from lodestar_bench.paper.sheet import Sheet
 from lodestar_bench.statistics import density
-from lodestar_bench.table import Row
+from lodestar_bench.table import TableRow
 
 if TYPE_CHECKING:
     from lodestar.report.html import Block
@@ -24,14 +24,14 @@ ROW = (
 )  # fmt: skip
 
 
-class Table1(AbstractItem):
+class Table1Item(AbstractItem):
     """The comparison."""
 
     name = "table1"
     title = "1. Table 1: final results of every method"
     needs = "final runs"
 
-    def make(self, context: Context) -> Findings:
+    def make(self, context: ItemContext) -> Findings:
         """Rows, results, densities."""
         rows = [row for row in context.table.rows if row.finals.count]
         if not rows:
@@ -67,7 +67,7 @@ class Table1(AbstractItem):
         return draw_table1.charts(made)
 
 
-def _row(row: Row) -> tuple[object, ...]:
+def _row(row: TableRow) -> tuple[object, ...]:
     found, pairs = row.finals, row.paired
     return (
         row.entrant.name, row.entrant.title, row.entrant.group, row.set_to, found.count, row.planned, found.mean,
@@ -81,4 +81,4 @@ def _curve(method: str, values: list[float]) -> list[tuple[str, float, float]]:
     return [] if found is None else [(method, float(x), float(y)) for x, y in zip(*found, strict=True)]
 
 
-ITEM = Table1()
+ITEM = Table1Item()

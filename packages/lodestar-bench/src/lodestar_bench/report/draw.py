@@ -14,7 +14,7 @@ from lodestar.runs import Direction
 from lodestar_bench.report.story import Story
 from lodestar_bench.report.words import scale
 from lodestar_bench.statistics import density
-from lodestar_bench.table import Row
+from lodestar_bench.table import TableRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,11 +38,11 @@ def panels(story: Story) -> list[Panel]:
     return [Panel(name, TITLES[name], _with(drawings[name], story, rows)) for name in wanted]
 
 
-def _with(draw, story: Story, rows: list[Row]):
+def _with(draw, story: Story, rows: list[TableRow]):
     return lambda axes: draw(axes, story, rows)
 
 
-def _lines(axes: "Axes", rows: Sequence[Row], least: float = 2.2) -> None:
+def _lines(axes: "Axes", rows: Sequence[TableRow], least: float = 2.2) -> None:
     """A line for each method, the best on top, its name beside it."""
     figure = axes.get_figure()
     assert figure is not None
@@ -52,11 +52,11 @@ def _lines(axes: "Axes", rows: Sequence[Row], least: float = 2.2) -> None:
     axes.grid(visible=False, axis="y")
 
 
-def _colour(row: Row) -> str:
+def _colour(row: TableRow) -> str:
     return COLOURS[0] if row.entrant.group == "ours" else INK
 
 
-def _means(axes: "Sequence[Axes]", story: Story, rows: list[Row]) -> None:
+def _means(axes: "Sequence[Axes]", story: Story, rows: list[TableRow]) -> None:
     from scipy.stats import t
 
     _lines(axes[0], rows)
@@ -67,7 +67,7 @@ def _means(axes: "Sequence[Axes]", story: Story, rows: list[Row]) -> None:
     _metric_axis(axes[0], story)
 
 
-def _distribution(axes: "Sequence[Axes]", story: Story, rows: list[Row]) -> None:
+def _distribution(axes: "Sequence[Axes]", story: Story, rows: list[TableRow]) -> None:
     _lines(axes[0], rows)
     values = {row.entrant.name: [story.results.test(r) for r in story.finals[row.entrant.name]] for row in rows}
     for place, row in enumerate(rows):
@@ -97,7 +97,7 @@ def _keep_apart(axes: "Axes", story: Story, values: list[list[float]]) -> None:
         axes.set_title(f"{outside} worse results lie outside", loc="right", fontsize=8, color=FAINT)
 
 
-def _rates(axes: "Sequence[Axes]", story: Story, rows: list[Row]) -> None:
+def _rates(axes: "Sequence[Axes]", story: Story, rows: list[TableRow]) -> None:
     del rows
     for curve in story.rates:
         ours = story.table.row(curve.method).entrant.group == "ours"
@@ -114,7 +114,7 @@ def _rates(axes: "Sequence[Axes]", story: Story, rows: list[Row]) -> None:
     axes[0].set_ylim(bottom=0)
 
 
-def _cost(axes: "Sequence[Axes]", story: Story, rows: list[Row]) -> None:
+def _cost(axes: "Sequence[Axes]", story: Story, rows: list[TableRow]) -> None:
     del story
     _lines(axes[0], rows)
     left = np.zeros(len(rows))

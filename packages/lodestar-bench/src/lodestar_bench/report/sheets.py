@@ -12,7 +12,7 @@ from lodestar_bench import published
 from lodestar_bench.plan import records_of
 from lodestar_bench.report.story import Story
 from lodestar_bench.results import Record
-from lodestar_bench.table import Row
+from lodestar_bench.table import TableRow
 
 RUN = ("method", "setting", "seed", "status", "counted_as", "test", "test_at_end", "validation", "epochs", "seconds")
 TABLE = (
@@ -66,7 +66,7 @@ def _run(record: Record, counted: float) -> tuple[object, ...]:
     )
 
 
-def _row(row: Row) -> tuple[object, ...]:
+def _row(row: TableRow) -> tuple[object, ...]:
     found, test, pairs, cost = row.finals, row.welch, row.paired, row.cost
     return (
         row.entrant.name, row.setting, found.count, found.mean, found.std, row.worst, row.other or "", test.t,

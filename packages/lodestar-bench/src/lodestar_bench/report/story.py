@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from lodestar.schedules import SHAPES
 from lodestar_bench import published
-from lodestar_bench.diary import Entry, entries
-from lodestar_bench.home import Facts, Home
-from lodestar_bench.plan import Plan, records_of
+from lodestar_bench.diary import DiaryEntry, entries
+from lodestar_bench.home import BenchFacts, Home
+from lodestar_bench.plan import TablePlan, records_of
 from lodestar_bench.results import Record, Results
 from lodestar_bench.table import Table1, table
 
@@ -36,14 +36,14 @@ class Rates:
 class Story:
     """Everything a report needs."""
 
-    facts: Facts
-    plan: Plan
+    facts: BenchFacts
+    plan: TablePlan
     results: Results
     table: Table1
     finals: dict[str, list[Record]]
     rates: tuple[Rates, ...]
-    diary: tuple[Entry, ...]
-    elsewhere: tuple[Entry, ...] = ()
+    diary: tuple[DiaryEntry, ...]
+    elsewhere: tuple[DiaryEntry, ...] = ()
     """The diary of published results that were taken over."""
     taken_over: frozenset[str] = frozenset()
     """The records that came with them."""

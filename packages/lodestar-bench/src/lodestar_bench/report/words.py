@@ -8,7 +8,7 @@ import math
 from lodestar_bench.estimate import in_words
 from lodestar_bench.report.story import Story
 from lodestar_bench.statistics import Paired, Spread
-from lodestar_bench.table import Row
+from lodestar_bench.table import TableRow
 
 FIGURES = {
     "means": "Mean of the test metric and its 95 % interval",
@@ -57,7 +57,7 @@ def headline(story: Story) -> str:
     return text
 
 
-def _papers(story: Story, row: Row) -> str:
+def _papers(story: Story, row: TableRow) -> str:
     """Ours against the paper's own list, where its best is another."""
     held = row.papers
     if held is None or held.other in (None, row.other):
@@ -86,7 +86,7 @@ def main_table(story: Story) -> str:
     return _table(head, [_row(story, row) for row in story.table.rows])
 
 
-def _row(story: Story, row: Row) -> list[str]:
+def _row(story: Story, row: TableRow) -> list[str]:
     mark = "" if row.complete else f" ({row.finals.count} of {row.planned})"
     lost = f"{row.diverged_tuning} + {row.diverged}" + (f", {row.failed} failed" if row.failed else "")
     if not row.finals.count:
@@ -160,7 +160,7 @@ def _taken_over(story: Story) -> list[str]:
     return lines
 
 
-def result(story: Story, row: Row) -> str:
+def result(story: Story, row: TableRow) -> str:
     """Mean and standard deviation."""
     return _spread(story, row.finals)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar_bench.problem import AbstractProblem, Params
-from lodestar_bench.rl.senses import AbstractSenses, Moment, tame
+from lodestar_bench.rl.senses import AbstractSenses, Sensed, tame
 
 KINDS = ("vector", "matrix", "cube", "convolution")  # by the number of axes of a layer's largest array
 STATISTICS = ("mean", "std", "norm", "mean of the update", "norm of the update")
@@ -61,7 +61,7 @@ class Layers(AbstractSenses):
         self.size = len(self.graph) * len(STATISTICS) + len(GLOBALS)
         self._before: Params | None = None
 
-    def see(self, moment: Moment) -> NDArray[np.float32]:
+    def see(self, moment: Sensed) -> NDArray[np.float32]:
         """Norms, losses and the rate as logarithms: they span decades."""
         params = moment.look.params
         before = params if self._before is None else self._before

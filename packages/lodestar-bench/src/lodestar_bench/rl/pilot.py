@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lodestar_bench.method import AbstractLook
 from lodestar_bench.problem import AbstractProblem
 from lodestar_bench.rl.law import AbstractLaw
-from lodestar_bench.rl.senses import AbstractSenses, Moment
+from lodestar_bench.rl.senses import AbstractSenses, Sensed
 
 OFTEN = 0.025  # of the run between two decisions; where evaluations are rarer than SELDOM, SELDOM
 SELDOM = 0.05
@@ -53,6 +53,6 @@ class Pilot:
         if step % self.every and step < self._total:
             return None
         rate = float(self._law.rates(step, 1)[0])
-        moment = Moment(float(np.mean(self._losses)), rate, step / self._total, look)
+        moment = Sensed(float(np.mean(self._losses)), rate, step / self._total, look)
         self._losses.clear()
         return self._senses.see(moment)

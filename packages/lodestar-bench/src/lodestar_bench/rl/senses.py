@@ -18,7 +18,7 @@ FAR = 1e3  # what stands in for a number that is not finite, or larger than this
 
 
 @dataclasses.dataclass(frozen=True)
-class Moment:
+class Sensed:
     """A place in a run."""
 
     loss: float
@@ -33,7 +33,7 @@ class AbstractSenses(abc.ABC):
     size: int
 
     @abc.abstractmethod
-    def see(self, moment: Moment) -> NDArray[np.float32]:
+    def see(self, moment: Sensed) -> NDArray[np.float32]:
         """What there is to see now."""
 
 
@@ -47,7 +47,7 @@ class Summary(AbstractSenses):
         self._problem = problem
         self._outputs: NDArray | None = None
 
-    def see(self, moment: Moment) -> NDArray[np.float32]:
+    def see(self, moment: Sensed) -> NDArray[np.float32]:
         """As Xu et al. list them."""
         outputs = np.asarray(moment.look.outputs(), dtype=np.float64)
         before = np.zeros_like(outputs) if self._outputs is None else self._outputs

@@ -18,7 +18,7 @@ from lodestar.sweep import LocalExecutor
 from lodestar_bench.cost import cost
 from lodestar_bench.entrant import Entrant
 from lodestar_bench.entry import open_bench
-from lodestar_bench.plan import Plan
+from lodestar_bench.plan import TablePlan
 from lodestar_bench.protocol import carry_out
 from lodestar_bench.results import Results
 
@@ -47,7 +47,7 @@ def run(task: str = "digits-mlp", scale: str = "cpu", jobs: int = 2) -> dict[str
     }
 
 
-def _full_seconds(plan: Plan, entrant: Entrant, results: Results) -> float:
+def _full_seconds(plan: TablePlan, entrant: Entrant, results: Results) -> float:
     """What a method adds to a full table: runs that others made are counted once, with those others."""
     found = cost(plan, entrant, results)
     tuning = found.tuning_seconds * FULL_TUNING[1] / SMALL_TUNING[1] if entrant.learns == "nothing" else 0.0

@@ -9,7 +9,7 @@ from lodestar_bench.data import cifar
 from lodestar_bench.models import layers
 from lodestar_bench.models.model import Model
 from lodestar_bench.models.resnet import resnet
-from lodestar_bench.problem import Recipe
+from lodestar_bench.problem import TrainingRecipe
 from lodestar_bench.tasks.classification import Classification
 from lodestar_bench.tasks.images import CIFAR100, cropped_and_flipped
 from lodestar_bench.tasks.small_images import small_splits
@@ -39,7 +39,7 @@ def problem(scale: str) -> Classification:
     return Classification(
         task=TASK.name,
         scale=scale,
-        recipe=Recipe("adamw", rates=RATES[scale], weight_decay=1e-2),
+        recipe=TrainingRecipe("adamw", rates=RATES[scale], weight_decay=1e-2),
         model=model(scale),
         splits=small_splits(*cifar.cifar(100), size, "cifar100"),
         **size.lengths,

@@ -9,7 +9,7 @@ import jax
 from lodestar_bench.data import cifar
 from lodestar_bench.models.mlp import mlp
 from lodestar_bench.models.model import Model
-from lodestar_bench.problem import Recipe
+from lodestar_bench.problem import TrainingRecipe
 from lodestar_bench.tasks.classification import Classification
 from lodestar_bench.tasks.images import CIFAR10, standardised
 from lodestar_bench.tasks.small_images import small_splits
@@ -46,7 +46,7 @@ def problem(scale: str) -> Classification:
     return Classification(
         task=TASK.name,
         scale=scale,
-        recipe=Recipe("adamw", rates=RATES[scale], weight_decay=1e-2),
+        recipe=TrainingRecipe("adamw", rates=RATES[scale], weight_decay=1e-2),
         model=model(scale),
         splits=small_splits(*cifar.cifar(10), size, "cifar10"),
         **size.lengths,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from lodestar.runs import Direction
 from lodestar_bench.data.rows import Inputs, Splits
 from lodestar_bench.models.model import Model, normal
-from lodestar_bench.problem import AbstractProblem, Batch, Figures, ModelState, Params, Recipe, Split
+from lodestar_bench.problem import AbstractProblem, Batch, Figures, ModelState, Params, Split, TrainingRecipe
 from lodestar_bench.tasks.order import rows
 
 Prepare = Callable[[jax.Array, jax.Array | None], jax.Array]
@@ -38,7 +38,7 @@ class Classification(AbstractProblem):
         *,
         task: str,
         scale: str,
-        recipe: Recipe,
+        recipe: TrainingRecipe,
         model: Model,
         splits: Splits,
         batch_size: int,

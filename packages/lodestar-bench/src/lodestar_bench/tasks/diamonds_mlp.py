@@ -12,7 +12,7 @@ from lodestar_bench.data.rows import Rows, Splits
 from lodestar_bench.data.split import shuffled
 from lodestar_bench.models.mlp import mlp
 from lodestar_bench.models.model import Model
-from lodestar_bench.problem import Recipe
+from lodestar_bench.problem import TrainingRecipe
 from lodestar_bench.tasks.classification import Classification
 from lodestar_bench.tasks.task import Sizes, Task
 
@@ -60,7 +60,7 @@ def problem(scale: str) -> Classification:
     return Classification(
         task=TASK.name,
         scale=scale,
-        recipe=Recipe("adamw", rates=RATES, weight_decay=1e-2),
+        recipe=TrainingRecipe("adamw", rates=RATES, weight_decay=1e-2),
         model=model(scale),
         splits=splits(scale),
         **size.lengths,

@@ -12,11 +12,11 @@ from lodestar_bench.data.rows import Rows, Splits
 from lodestar_bench.data.split import shuffled
 from lodestar_bench.models.mlp import mlp
 from lodestar_bench.models.model import Model
-from lodestar_bench.problem import Recipe
+from lodestar_bench.problem import TrainingRecipe
 from lodestar_bench.tasks.classification import Classification
 from lodestar_bench.tasks.task import Sizes, Task
 
-RECIPE = Recipe("adamw", rates=(1e-3, 3e-3, 1e-2, 3e-2, 1e-1), weight_decay=1e-3)
+RECIPE = TrainingRecipe("adamw", rates=(1e-3, 3e-3, 1e-2, 3e-2, 1e-1), weight_decay=1e-3)
 SIZES = {
     "paper": Sizes(width=256, batch=16, epochs=20, looks=10),
     "cpu": Sizes(width=64, batch=8, epochs=3, looks=33),

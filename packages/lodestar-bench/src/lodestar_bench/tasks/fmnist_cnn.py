@@ -7,7 +7,7 @@ not say for this model; 256 is that of its others). Cpu scale: 14x14, fewer chan
 from lodestar_bench.data import fashion
 from lodestar_bench.models.cnn import cnn
 from lodestar_bench.models.model import Model
-from lodestar_bench.problem import Recipe
+from lodestar_bench.problem import TrainingRecipe
 from lodestar_bench.tasks.classification import Classification
 from lodestar_bench.tasks.fashion_images import fashion_problem
 from lodestar_bench.tasks.task import Sizes, Task
@@ -33,7 +33,7 @@ def model(scale: str) -> Model:
 
 def problem(scale: str) -> Classification:
     """The task at a scale."""
-    recipe = Recipe("adamw", rates=RATES[scale], weight_decay=1e-3)
+    recipe = TrainingRecipe("adamw", rates=RATES[scale], weight_decay=1e-3)
     return fashion_problem(TASK.name, scale, size=SIZES[scale], recipe=recipe, model=model(scale))
 
 

@@ -7,7 +7,7 @@ scale: all 18 layers, 14x14 (7x7 after a stem of stride 2), few channels, a part
 from lodestar_bench.data import fashion
 from lodestar_bench.models.model import Model
 from lodestar_bench.models.resnet import resnet
-from lodestar_bench.problem import Recipe
+from lodestar_bench.problem import TrainingRecipe
 from lodestar_bench.tasks.classification import Classification
 from lodestar_bench.tasks.fashion_images import fashion_problem
 from lodestar_bench.tasks.task import Sizes, Task
@@ -32,7 +32,7 @@ def model(scale: str) -> Model:
 
 def problem(scale: str) -> Classification:
     """The task at a scale."""
-    recipe = Recipe("adamw", rates=RATES[scale], weight_decay=1e-4)
+    recipe = TrainingRecipe("adamw", rates=RATES[scale], weight_decay=1e-4)
     return fashion_problem(TASK.name, scale, size=SIZES[scale], recipe=recipe, model=model(scale))
 
 

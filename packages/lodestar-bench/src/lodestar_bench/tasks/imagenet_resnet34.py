@@ -11,7 +11,7 @@ from lodestar_bench.data import pictures
 from lodestar_bench.data.rows import Rows, Splits, split
 from lodestar_bench.models.model import Model
 from lodestar_bench.models.resnet import resnet
-from lodestar_bench.problem import Recipe
+from lodestar_bench.problem import TrainingRecipe
 from lodestar_bench.tasks.classification import Classification
 from lodestar_bench.tasks.images import IMAGENET, cropped_and_flipped
 from lodestar_bench.tasks.task import Sizes, Task
@@ -45,7 +45,7 @@ def problem(scale: str) -> Classification:
     return Classification(
         task=TASK.name,
         scale=scale,
-        recipe=Recipe("sgd", rates=RATES[scale], weight_decay=1e-4),
+        recipe=TrainingRecipe("sgd", rates=RATES[scale], weight_decay=1e-4),
         model=model(scale),
         splits=parts if scale == "paper" else Splits(*map(_in_memory, (parts.train, parts.validation, parts.test))),
         **size.lengths,

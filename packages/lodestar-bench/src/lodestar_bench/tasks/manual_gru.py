@@ -14,7 +14,7 @@ from lodestar_bench.data.rows import Rows, Splits
 from lodestar_bench.data.split import shuffled
 from lodestar_bench.models.gru import gru
 from lodestar_bench.models.model import Model
-from lodestar_bench.problem import Recipe
+from lodestar_bench.problem import TrainingRecipe
 from lodestar_bench.tasks.classification import Classification
 from lodestar_bench.tasks.task import Sizes, Task
 
@@ -67,7 +67,7 @@ def problem(scale: str) -> Classification:
     return Classification(
         task=TASK.name,
         scale=scale,
-        recipe=Recipe("adam", rates=RATES),
+        recipe=TrainingRecipe("adam", rates=RATES),
         model=model(scale),
         splits=splits(scale),
         **size.lengths,

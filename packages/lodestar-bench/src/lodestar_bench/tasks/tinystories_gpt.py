@@ -15,13 +15,13 @@ from lodestar_bench.data.rows import Rows, Splits
 from lodestar_bench.data.stories import PART, stories
 from lodestar_bench.models.gpt import gpt
 from lodestar_bench.models.model import Model
-from lodestar_bench.problem import Recipe
+from lodestar_bench.problem import TrainingRecipe
 from lodestar_bench.tasks.classification import Classification
 from lodestar_bench.tasks.task import Task
 
 
 @dataclasses.dataclass(frozen=True)
-class Sizes:
+class GptSizes:
     """How large the task is at one scale; `text` is how many characters are read, `judged` how many windows."""
 
     vocabulary: int
@@ -43,9 +43,9 @@ RATES = {
     "smoke": (1e-3, 3e-3, 1e-2, 3e-2, 1e-1),
 }
 SIZES = {
-    "paper": Sizes(bpe.VOCABULARY, 256, 256, 6, 8, batch=256, epochs=1, looks=100),
-    "cpu": Sizes(1024, 32, 48, 2, 4, batch=8, epochs=0.7, looks=64, text=1_500_000, judged=128, tested=500),
-    "smoke": Sizes(256, 16, 16, 1, 2, batch=8, epochs=1, looks=25, text=40_000, judged=50, tested=50),
+    "paper": GptSizes(bpe.VOCABULARY, 256, 256, 6, 8, batch=256, epochs=1, looks=100),
+    "cpu": GptSizes(1024, 32, 48, 2, 4, batch=8, epochs=0.7, looks=64, text=1_500_000, judged=128, tested=500),
+    "smoke": GptSizes(256, 16, 16, 1, 2, batch=8, epochs=1, looks=25, text=40_000, judged=50, tested=50),
 }
 
 
@@ -65,7 +65,7 @@ def problem(scale: str) -> Classification:
     return Classification(
         task=TASK.name,
         scale=scale,
-        recipe=Recipe("adam", rates=RATES[scale]),
+        recipe=TrainingRecipe("adam", rates=RATES[scale]),
         model=model(scale),
         splits=Splits(windows[0], windows[1][: size.judged], windows[2][: size.tested]),
         batch_size=size.batch,
