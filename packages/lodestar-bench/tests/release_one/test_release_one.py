@@ -8,8 +8,10 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from bench_testing.here import Here
+from lodestar.cli import app
 from lodestar_bench import methods, paper, published, tasks
 from lodestar_bench.arena.contestant import Baseline
 from lodestar_bench.arena.home import ArenaHome
@@ -80,6 +82,7 @@ def test_published_results_are_those_of_todays_task(tmp_path):
 
 @pytest.mark.parametrize("name", paper.names())
 def test_published_items_are_read_and_told(name):
+    """Cure: `lodestar bench paper all --draw-only --to packages/lodestar-bench/paper`."""
     item, made = paper.item(name), all_kept(PACKAGE / "paper", name)
     assert made and item.words(made) in (PACKAGE / "paper" / name / "README.md").read_text()
     assert item.charts(made) and item.draw(made)
@@ -89,3 +92,9 @@ def test_a_method_with_the_old_spelling_is_taken(tmp_path):
     (tmp_path / "mine.py").write_text(METHOD)
     problem, mine = tasks.problem("digits-mlp", "smoke"), methods.method(f"{tmp_path / 'mine.py'}:Mine")
     assert mine.optimizer(problem, 0.01) == methods.method("cosine").optimizer(problem, 0.01)
+
+
+def test_the_old_spelling_of_an_option_is_taken(tmp_path):
+    words = ("bench", "arena", "--task", "digits-mlp", "--out", str(tmp_path), "--optimiser", "magic")
+    refused = CliRunner().invoke(app, words)
+    assert refused.exit_code == 2 and "got 'magic'" in " ".join(refused.output.split())
