@@ -33,6 +33,7 @@ MOVED = {
     "lodestar.runs.words": "lodestar.importers.words",
     "lodestar.runs.shape": "lodestar.schedules.recognise",
     "lodestar.scheduler.plan": "lodestar.schedules",
+    "lodestar.sweep.endings": "lodestar.sweep.events",
     "lodestar.sweep.shapes": "lodestar.schedules",
     "lodestar.sweep.local": "lodestar.sweep",
     "lodestar.sweep.place": "lodestar.sweep",
@@ -41,6 +42,7 @@ MOVED = {
     "lodestar.trackers.kinds": "lodestar.importers.registry",
     "lodestar.trackers.tracker": "lodestar.importers.reader",
     "lodestar.writers": "lodestar.exporters",
+    "lodestar.writers.kinds": "lodestar.exporters.writer",
 }
 """Old module to new. A module below an old package is looked for below the new one."""
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Iterator
 
 from lodestar.sweep import AbstractExecutor, Done, Event, Failed, Job, Started, Trial
-from lodestar.sweep.endings import TrialFailed
+from lodestar.sweep.events import TrialFailed
 from lodestar.sweep.executors.work import carry_out
 
 

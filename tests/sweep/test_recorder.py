@@ -8,7 +8,7 @@ import pytest
 from lodestar.runs import Status
 from lodestar.schedules import cosine
 from lodestar.sweep import Job, Schedule, Trial
-from lodestar.sweep.endings import TrialCut
+from lodestar.sweep.events import TrialCut
 from lodestar.sweep.lost import Lost
 from lodestar.sweep.recorder import Recorder
 

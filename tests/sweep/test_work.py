@@ -10,7 +10,7 @@ from lodestar._errors import SweepError
 from lodestar.runs import Status
 from lodestar.schedules import cosine
 from lodestar.sweep import Job, Trial
-from lodestar.sweep.endings import TrialFailed
+from lodestar.sweep.events import TrialFailed
 from lodestar.sweep.executors.work import carry_out, check
 
 

@@ -1,7 +1,7 @@
-"""The command `lodestar`. Each command is a file here that offers `register(app)`, and a line in `COMMANDS`.
+"""The command `lodestar`. Each command is a file here, and a line in `COMMANDS`.
 
-Any other package may add commands: an entry point in the group `lodestar.commands` that names such a `register`.
-`lodestar bench` comes so, from the package lodestar-bench.
+Any other package may add commands: an entry point in the group `lodestar.commands` that names a function
+`register(app)`. `lodestar bench` comes so, from the package lodestar-bench.
 
 Comes in: words from the shell. Goes out: tables for people, or with `--json` one JSON document on stdout (everything
 else on stderr). Exit code 0: fine; 1: problems found, or an error in one sentence; 2: wrong usage. Files here only
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
     app: typer.Typer
 
-COMMANDS = (
-    "lodestar.cli.imports",
-    "lodestar.cli.sweep",
-    "lodestar.cli.runs",
-    "lodestar.cli.doctor",
-    "lodestar.cli.fit",
-    "lodestar.cli.forecast",
-    "lodestar.cli.evaluate",
-    "lodestar.cli.explain",
-    "lodestar.cli.report",
-)
+COMMANDS = {
+    "import": "imports:group",
+    "sweep": "sweep:sweep_command",
+    "runs": "runs:list_runs",
+    "doctor": "doctor:doctor",
+    "fit": "fit:fit_command",
+    "forecast": "forecast:forecast_command",
+    "evaluate": "evaluate:evaluate_command",
+    "explain": "explain:explain_command",
+    "report": "report:report_command",
+}
 
 
 def main() -> None:
@@ -33,10 +33,9 @@ def main() -> None:
     import sys
 
     from lodestar._errors import MissingExtra
+    from lodestar._extras import need
 
     try:
-        from lodestar._extras import need
-
         need("typer", "cli")
         need("rich", "cli")
     except MissingExtra as error:

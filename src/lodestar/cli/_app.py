@@ -1,15 +1,13 @@
-"""The Typer app that all commands join, and how every error of ours is shown: one sentence, no traceback.
-
-Comes in: the list of command modules. Goes out: the app. Knows no command by name.
-"""
+"""The Typer app that all commands join, and how every error of ours is shown: one sentence, no traceback."""
 
 import importlib
 import importlib.metadata
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 from typer.core import TyperGroup
 
 from lodestar._errors import LodestarError
@@ -17,7 +15,6 @@ from lodestar.cli import _screen
 
 GROUP = "lodestar.commands"
 """Entry points through which other packages add commands."""
-Register = Callable[[typer.Typer], None]
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -25,7 +22,6 @@ class SentenceGroup(TyperGroup):
     """Shows a `LodestarError` from any command as one red sentence on stderr, and ends with exit code 1."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command."""
         try:
             return super().invoke(ctx)
         except LodestarError as error:
@@ -37,21 +33,19 @@ class DefaultGroup(TyperGroup):
     """A group whose first command runs when the first word names none: `import FILES` is `import table FILES`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the default command's name in front where it was left out."""
         if args and args[0] not in self.commands and args[0] not in SETTINGS["help_option_names"]:
             args = [next(iter(self.commands)), *args]
         return super().parse_args(ctx, args)
 
 
-def build(modules: Iterable[str], *, others: bool = True) -> typer.Typer:
-    """The app with every command registered, in order; `others`: those of other packages as well."""
-    order: list[str] = []
+def build(commands: Mapping[str, str], *, others: bool = True) -> typer.Typer:
+    """The app with every command registered, in order; `others`: those of other packages as well, at the end."""
+    order = list(commands)
 
     class InOrder(SentenceGroup):
-        """Lists commands in the order of registration, groups among them."""
-
         def list_commands(self, ctx: Any) -> list[str]:
-            return sorted(super().list_commands(ctx), key=order.index)
+            names = super().list_commands(ctx)
+            return sorted(names, key=lambda name: order.index(name) if name in order else len(order))
 
     app = typer.Typer(
         cls=InOrder,
@@ -61,19 +55,19 @@ def build(modules: Iterable[str], *, others: bool = True) -> typer.Typer:
         context_settings=SETTINGS,
     )
     app.callback()(_start)
-    for register in (*_own(modules), *(_joined() if others else ())):
+    for name, home in commands.items():
+        module, attribute = home.split(":")
+        command = getattr(importlib.import_module(f"lodestar.cli.{module}"), attribute)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name)(command)
+    for register in _joined() if others else ():
         register(app)
-        entries = [*app.registered_commands, *app.registered_groups]
-        order += [str(entry.name) for entry in entries if entry.name not in order]
     return app
 
 
-def _own(modules: Iterable[str]) -> Iterator[Register]:
-    for module in modules:
-        yield importlib.import_module(module).register
-
-
-def _joined() -> Iterator[Register]:
+def _joined() -> Iterator[Callable[[typer.Typer], None]]:
     """Commands of other packages; one that cannot be loaded costs a warning, not the command line."""
     for point in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda point: point.name):
         try:
@@ -92,7 +86,7 @@ def _show_version(asked: bool) -> None:
 
 def _start(
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and end.", is_eager=True, callback=_show_version)
+        bool, Option("--version", help="Show the version and end.", is_eager=True, callback=_show_version)
     ] = False,
 ) -> None:
     """Lodestar steers the learning rate of a training job, with a forecaster fitted to your past runs.
@@ -113,5 +107,4 @@ class _LogToScreen(logging.Handler):
     """The library's warnings, on stderr."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Show one."""
         _screen.warn(record.getMessage())

@@ -1,7 +1,4 @@
-"""What an import shows: the guess before it, the report after it.
-
-Comes in: a guess and a report. Goes out: tables and sentences. Knows no source of runs.
-"""
+"""What an import shows: the guess before it, the report after it."""
 
 import collections
 from collections.abc import Mapping
@@ -34,47 +31,43 @@ def show_guess(
     found.add_row("direction", str(guess.direction), *blank, _screen.safe(guess.reasons["direction"], "dim"))
     _screen.out().print(found)
     names = what.upper()
-    _screen.out().print(_screen.safe(f"Not so? Name a {what}: --metric {names}, --lr {names}, ...", "dim"))
+    _screen.say(f"Not so? Name a {what}: --metric {names}, --lr {names}, ...", "dim")
 
 
 def show_report(report: "ImportReport", store: str) -> None:
     """Notes, what was left out, and what to do next."""
-    console = _screen.out()
     notes = collections.Counter(note for _, note in report.notes)
     for note, count in notes.most_common(SHOWN):
         first = next(run for run, sentence in report.notes if sentence == note)
         who = first if count == 1 else f"{first} and {count - 1} more"
-        console.print(_screen.safe(f"Note: {who}: {note}", "yellow", limit=400))
+        _screen.say(f"Note: {who}: {note}", "yellow", limit=400)
     if len(notes) > SHOWN:
-        console.print(_screen.safe(f"... and {len(notes) - SHOWN} more kinds of notes (--json lists all)", "yellow"))
+        _screen.say(f"... and {len(notes) - SHOWN} more kinds of notes (--json lists all)", "yellow")
     _show_left_out(report)
     replaced = f", {len(report.replaced)} of them replaced" if report.replaced else ""
     unchanged = f"; {len(report.unchanged)} were there already, unchanged" if report.unchanged else ""
     if report.imported or report.unchanged:
         sentence = f"Imported {len(report.imported)} runs into {store}{replaced}{unchanged}."
-        console.print(_screen.safe(sentence, "bold green"))
-        console.print(_screen.safe(f"Next: lodestar doctor {store}"))
+        _screen.say(sentence, "bold green")
+        _screen.say(f"Next: lodestar doctor {store}")
     else:
         _screen.complain("no run was imported. Fix: see the reasons above, or check the columns with --dry-run")
 
 
 def show_plan(report: "ImportReport", to_fetch: int, store: str) -> None:
-    """What an import would do."""
     _show_left_out(report)
     there = f", {len(report.unchanged)} are there already" if report.unchanged else ""
     sentence = f"{to_fetch} runs would be fetched into {store}{there}. Nothing was written (--dry-run)."
-    _screen.out().print(_screen.safe(sentence, "bold"))
+    _screen.say(sentence, "bold")
 
 
 def _show_left_out(report: "ImportReport") -> None:
-    """Runs left out, those with one reason together."""
     reasons: dict[str, list[str]] = {}
     for run, reason in report.left_out:
         reasons.setdefault(reason, []).append(run)
-    console = _screen.out()
     for reason, runs in list(reasons.items())[:SHOWN]:
         who = runs[0][:60] if len(runs) == 1 else f"{runs[0][:60]} and {len(runs) - 1} more"
-        console.print(_screen.safe(f"Left out: {who}: {reason}", "red", limit=600))
+        _screen.say(f"Left out: {who}: {reason}", "red", limit=600)
     rest = sum(len(runs) for runs in list(reasons.values())[SHOWN:])
     if rest:
-        console.print(_screen.safe(f"... and {rest} more left out (--json lists all)", "red"))
+        _screen.say(f"... and {rest} more left out (--json lists all)", "red")

@@ -1,7 +1,6 @@
 """What the commands print with: people's output on stdout, JSON pure on stdout, everything else on stderr.
 
-Comes in: texts from anywhere, such as runs' names. Goes out: the same texts on the screen, never read as markup, with
-control characters made visible. Knows nothing of runs.
+Texts from anywhere, such as runs' names, are never read as markup, and control characters are made visible.
 """
 
 import json
@@ -42,13 +41,16 @@ def safe(text: object, style: str = "", limit: int | None = None) -> "Text":
     return Text(plain, style=style)
 
 
+def say(text: object, style: str = "", limit: int | None = None) -> None:
+    """A line of the result."""
+    out().print(safe(text, style, limit))
+
+
 def complain(sentence: str) -> None:
-    """An error, in red, on stderr."""
     err().print(safe(f"Error: {sentence}", "bold red"), soft_wrap=True)
 
 
 def warn(sentence: str) -> None:
-    """A warning, in yellow, on stderr."""
     err().print(safe(f"Warning: {sentence}", "yellow"), soft_wrap=True)
 
 

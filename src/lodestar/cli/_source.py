@@ -23,7 +23,6 @@ class RunSource:
         return self.start() if self.wanted is None else filter(self.wanted, self.start())
 
     def keep(self, wanted: "Callable[[Run], bool]") -> "RunSource":
-        """Only some of the runs."""
         return dataclasses.replace(self, wanted=wanted, total=None)
 
 

@@ -1,7 +1,4 @@
-"""What `lodestar sweep` shows while it runs: a live table on a terminal, a line now and then in a log file.
-
-Comes in: the sweep's progress. Goes out: text on stderr. Only draws; what is shown is counted in `sweep/progress.py`.
-"""
+"""What `lodestar sweep` shows while it runs: a live table on a terminal, a line now and then in a log file."""
 
 import time
 from typing import TYPE_CHECKING
@@ -42,7 +39,6 @@ class SweepTable:
             self._live.stop()
 
     def start(self, progress: "SweepProgress") -> None:
-        """The sweep begins."""
         self._progress = progress
         self._told = time.monotonic()
         if self._quiet:
@@ -92,7 +88,6 @@ class SweepTable:
 
 
 def summary_line(progress: "SweepProgress") -> str:
-    """The sweep in one line."""
     parts = [f"{progress.before + progress.ended} of {progress.total} ended"]
     parts += [f"{len(progress.running)} running"]
     counted = (("diverged", progress.diverged), ("cut short", progress.cut_short), ("failed", len(progress.failed)))
@@ -106,7 +101,6 @@ def summary_line(progress: "SweepProgress") -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time span for people."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

@@ -1,12 +1,10 @@
-"""`lodestar doctor`: what is wrong or thin in a store of runs, with the cures, and which runs would help most.
-
-Comes in: a store, or tables not yet imported. Goes out: sentences or JSON. Exit code 1 if a finding is an error.
-"""
+"""`lodestar doctor`: what is wrong or thin in a store of runs, with the cures, and which runs would help most."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from lodestar.cli import _screen
 from lodestar.cli._source import table_at
@@ -19,18 +17,13 @@ SHOWN = 3
 COLOURS = {"error": "bold red", "warning": "yellow", "advice": "cyan"}
 
 
-def register(app: typer.Typer) -> None:
-    """Join the app."""
-    app.command("doctor")(doctor)
-
-
 def doctor(
-    runs: Annotated[str, typer.Argument(help="A store; or a table, or a folder of them, that could be imported.")],
-    everything: Annotated[bool, typer.Option("--all", help=f"Name every run, not just {SHOWN} to a finding.")] = False,
+    runs: Annotated[str, Argument(help="A store; or a table, or a folder of them, that could be imported.")],
+    everything: Annotated[bool, Option("--all", help=f"Name every run, not just {SHOWN} to a finding.")] = False,
     skip_damaged: Annotated[
-        bool, typer.Option("--skip-damaged", help="Look at what can be read of a damaged store.")
+        bool, Option("--skip-damaged", help="Look at what can be read of a damaged store.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Say what is wrong or thin in your runs, and the cure.
 
@@ -75,11 +68,11 @@ def _open(where: str, skip_damaged: bool) -> "tuple[Iterable[Run], int | None, l
 def _show(diagnosis: "Diagnosis", everything: bool) -> None:
     console = _screen.out()
     shapes = ", ".join(f"{count} {shape}" for shape, count in diagnosis.shapes.items()) or "none"
-    console.print(_screen.safe(f"{diagnosis.runs} runs, {diagnosis.usable} usable. Schedules: {shapes}.", "bold"))
+    _screen.say(f"{diagnosis.runs} runs, {diagnosis.usable} usable. Schedules: {shapes}.", "bold")
     for group in _grouped(diagnosis.findings):
         _show_group(group, everything)
     if not diagnosis.findings:
-        console.print(_screen.safe("Nothing wrong found.", "bold green"))
+        _screen.say("Nothing wrong found.", "bold green")
     if diagnosis.suggestions:
         found = _screen.table("schedule", ">peak lr", ">seed", "why", title="Runs that would help most")
         for idea in diagnosis.suggestions:

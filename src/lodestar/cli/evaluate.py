@@ -1,13 +1,10 @@
-"""`lodestar evaluate`: how good is a forecaster on runs it never saw, beside three simple ones.
-
-Comes in: a forecaster file and runs. Goes out: the paper's table A1 and what matters beyond it, on the screen, as JSON,
-as one HTML page, as figures. Measures nothing itself.
-"""
+"""`lodestar evaluate`: how good is a forecaster on runs it never saw, beside three simple ones."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from lodestar.cli import _screen
 from lodestar.cli._source import open_runs
@@ -22,22 +19,16 @@ SHOWN = 5
 WIDE = 110  # columns from which on a spread is shown beside each mean
 
 
-def register(app: typer.Typer) -> None:
-    """Join the app."""
-    app.command("evaluate")(evaluate_command)
-
-
 def evaluate_command(
-    model: Annotated[Path, typer.Argument(help="The forecaster file, as lodestar fit writes it.")],
-    runs: Annotated[str, typer.Argument(help="A store of runs, or a table that could be imported.")],
+    model: Annotated[Path, Argument(help="The forecaster file, as lodestar fit writes it.")],
+    runs: Annotated[str, Argument(help="A store of runs, or a table that could be imported.")],
     against: Annotated[
-        str | None,
-        typer.Option(metavar="RUNS", help="The runs the fit used: the nearest past run chooses among them."),
+        str | None, Option(metavar="RUNS", help="The runs the fit used: the nearest past run chooses among them.")
     ] = None,
-    seed: Annotated[list[int] | None, typer.Option(help="Only runs with this seed; may be repeated.")] = None,
+    seed: Annotated[list[int] | None, Option(help="Only runs with this seed; may be repeated.")] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--where",
             "--split",
             metavar="KEY=VALUE",
@@ -45,22 +36,22 @@ def evaluate_command(
         ),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Test all runs, also those the fit may have learned from.")
+        bool, Option("--all", help="Test all runs, also those the fit may have learned from.")
     ] = False,
     seen: Annotated[
         list[float] | None,
-        typer.Option(metavar="FRACTION", help="How much of a run is shown; may be repeated. Default: 0.05 and 0.5."),
+        Option(metavar="FRACTION", help="How much of a run is shown; may be repeated. Default: 0.05 and 0.5."),
     ] = None,
     first_epoch: Annotated[
         float | None,
-        typer.Option(metavar="FRACTION", help="How much the selection test shows. Default: one epoch if known, 1/60."),
+        Option(metavar="FRACTION", help="How much the selection test shows. Default: one epoch if known, 1/60."),
     ] = None,
-    most: Annotated[int, typer.Option(min=1, help="Test no more runs than this.")] = 200,
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="PAGE", help="Write one HTML page.")] = None,
+    most: Annotated[int, Option(min=1, help="Test no more runs than this.")] = 200,
+    out: Annotated[Path | None, Option("--out", "-o", metavar="PAGE", help="Write one HTML page.")] = None,
     figures: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Write every figure as PNG and SVG.", show_default=False)
+        Path | None, Option(metavar="FOLDER", help="Write every figure as PNG and SVG.", show_default=False)
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Say how good a forecaster is, on runs it never saw.
 
@@ -100,11 +91,10 @@ def evaluate_command(
     else:
         _show(evaluation)
         for line in written:
-            _screen.out().print(_screen.safe(line, "green"))
+            _screen.say(line, "green")
 
 
 def _filters(seeds: list[int], words: list[str]) -> dict[str, list[str]]:
-    """What each fact may be."""
     filters: dict[str, list[str]] = {"seed": [str(seed) for seed in seeds]} if seeds else {}
     for word in words:
         key, sign, value = word.partition("=")
@@ -149,21 +139,19 @@ def _write(evaluation: "Evaluation", out: Path | None, figures: Path | None, qui
 
 def _show(evaluation: "Evaluation") -> None:
     console = _screen.out()
-    console.print(_screen.safe(f"Tested on {len(evaluation.runs)} runs.", "bold"))
+    _screen.say(f"Tested on {len(evaluation.runs)} runs.", "bold")
     for note in evaluation.notes:
-        console.print(_screen.safe(f"Note: {note}", "yellow"))
+        _screen.say(f"Note: {note}", "yellow")
     for name, reason in evaluation.excluded[:SHOWN]:
-        console.print(_screen.safe(f"  {_screen.safe(name, limit=48).plain}: {reason}", "dim"))
+        _screen.say(f"  {_screen.safe(name, limit=48).plain}: {reason}", "dim")
     if len(evaluation.excluded) > SHOWN:
-        console.print(_screen.safe(f"  and {len(evaluation.excluded) - SHOWN} more (--json lists all)", "dim"))
+        _screen.say(f"  and {len(evaluation.excluded) - SHOWN} more (--json lists all)", "dim")
     console.print(_accuracy(evaluation, "whole run", "Relative MSE, whole run (the paper's table A1)"))
     console.print(_accuracy(evaluation, "still to come", "Relative MSE, only what was still to come"))
     console.print(_ranks(evaluation))
     console.print(_intervals(evaluation))
     spent = evaluation.stiffness
-    console.print(
-        _screen.safe(f"Solver: {spent.evaluations.mean:.0f} evaluations a run at {spent.tolerance:g}.", "dim")
-    )
+    _screen.say(f"Solver: {spent.evaluations.mean:.0f} evaluations a run at {spent.tolerance:g}.", "dim")
 
 
 def _accuracy(evaluation: "Evaluation", scope: "Scope", title: str):

@@ -1,14 +1,11 @@
-"""`lodestar explain`: what the scheduler did in a run, and why, from its log.
-
-Comes in: a decision log, of a run that is over, under way or killed. Goes out: a table, JSON, or a figure of the
-learning rate, the forecasts of the final metric with their intervals, and how many candidates were accepted.
-"""
+"""`lodestar explain`: what the scheduler did in a run that is over, under way or killed, and why, from its log."""
 
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from lodestar.cli import _screen
 
@@ -16,17 +13,12 @@ if TYPE_CHECKING:
     from lodestar.scheduler import Decision, Log, Outcome
 
 
-def register(app: typer.Typer) -> None:
-    """Join the app."""
-    app.command("explain")(explain_command)
-
-
 def explain_command(
-    log: Annotated[Path, typer.Argument(help="The file given to the job as Scheduler(log=...).")],
+    log: Annotated[Path, Argument(help="The file given to the job as Scheduler(log=...).")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Draw a figure into this file (.png or .svg) as well.")
+        Path | None, Option("--out", "-o", help="Draw a figure into this file (.png or .svg) as well.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print every decision as JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print every decision as JSON.")] = False,
 ) -> None:
     """Show what the scheduler did in a run, decision by decision, and why.
 
@@ -65,12 +57,12 @@ def _show(log: "Log") -> None:
     console.print(rows)
     mode = "; shadow mode: none of it was followed" if log.header.get("mode") == "shadow" else ""
     total = log.header.get("total_steps")
-    console.print(_screen.safe(f"{len(log.decisions)} decisions over {total} steps{mode}", "bold"))
+    _screen.say(f"{len(log.decisions)} decisions over {total} steps{mode}", "bold")
     for outcome, count in Counter(decision.outcome for decision in log.decisions).most_common():
-        console.print(_screen.safe(f"  {count} x {_word(outcome)}: {outcome}"))
+        _screen.say(f"  {count} x {_word(outcome)}: {outcome}")
     for decision in log.decisions:
         if decision.note:
-            console.print(_screen.safe(f"  after step {decision.step}: {decision.note}"))
+            _screen.say(f"  after step {decision.step}: {decision.note}")
     for warning in log.warnings:
         _screen.warn(warning)
 
@@ -90,12 +82,10 @@ def _row(decision: "Decision") -> "list":
 
 
 def _word(outcome: "Outcome") -> str:
-    """An outcome in a word or two, for the table."""
     return outcome.name.lower().replace("_", " ")
 
 
 def _draw(log: "Log", out: Path) -> None:
-    """The figure, into a file."""
     from lodestar import _disk
     from lodestar.report.draw import chart_panel
     from lodestar.report.ink import file_bytes

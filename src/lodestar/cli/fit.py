@@ -1,14 +1,11 @@
-"""`lodestar fit`: from runs to a forecaster file, with progress, resumable.
-
-Comes in: a store, or a table that could be imported. Goes out: the forecaster file, and its quality on runs it never
-learned from.
-"""
+"""`lodestar fit`: from runs to a forecaster file, with progress, resumable."""
 
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from lodestar._errors import ForecasterError
 from lodestar.cli import _screen
@@ -19,40 +16,30 @@ if TYPE_CHECKING:
     from lodestar.forecaster import Forecaster
 
 
-def register(app: typer.Typer) -> None:
-    """Join the app."""
-    app.command("fit")(fit_command)
-
-
 def fit_command(
-    runs: Annotated[str, typer.Argument(help="A store of runs, or a table that could be imported.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The forecaster file to write.")],
-    preset: Annotated[
-        str, typer.Option(help="'default', the fast one; 'paper', the paper's settings, slow.")
-    ] = "default",
+    runs: Annotated[str, Argument(help="A store of runs, or a table that could be imported.")],
+    out: Annotated[Path, Option("--out", "-o", help="The forecaster file to write.")],
+    preset: Annotated[str, Option(help="'default', the fast one; 'paper', the paper's settings, slow.")] = "default",
     members: Annotated[
         int | None,
-        typer.Option(min=1, help="Forecasters in the ensemble, fitted side by side on the cores; default 2, paper 1."),
+        Option(min=1, help="Forecasters in the ensemble, fitted side by side on the cores; default 2, paper 1."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything random; the same seed gives the same file.")] = 0,
-    updates: Annotated[int | None, typer.Option(min=1, help="Most gradient updates; the preset says how many.")] = None,
+    seed: Annotated[int, Option(help="Seed of everything random; the same seed gives the same file.")] = 0,
+    updates: Annotated[int | None, Option(min=1, help="Most gradient updates; the preset says how many.")] = None,
     hold_out: Annotated[
-        float, typer.Option(min=0.0, max=0.89, help="Share of runs held out to check on and to stop by.")
+        float, Option(min=0.0, max=0.89, help="Share of runs held out to check on and to stop by.")
     ] = 0.15,
-    points: Annotated[int | None, typer.Option(min=20, help="Points on the grid of a run; default: as logged.")] = None,
-    metric_kind: Annotated[
-        str, typer.Option(help="accuracy, percent, loss or any; 'auto' judges from the values.")
-    ] = "auto",
+    points: Annotated[int | None, Option(min=20, help="Points on the grid of a run; default: as logged.")] = None,
+    metric_kind: Annotated[str, Option(help="accuracy, percent, loss or any; 'auto' judges from the values.")] = "auto",
     leave_seed: Annotated[
-        list[int] | None,
-        typer.Option("--leave-seed", help="Leave runs with this seed out, to evaluate on; repeatable."),
+        list[int] | None, Option("--leave-seed", help="Leave runs with this seed out, to evaluate on; repeatable.")
     ] = None,
     change: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change any other setting, such as latent=32; repeatable."),
+        Option("--set", metavar="NAME=VALUE", help="Change any other setting, such as latent=32; repeatable."),
     ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Do not go on from an unfinished fit's checkpoint.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    fresh: Annotated[bool, Option("--fresh", help="Do not go on from an unfinished fit's checkpoint.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Fit a forecaster to your runs: the file that plans and steers the learning rate of the next job.
 
@@ -189,7 +176,6 @@ class _Bars:
         self._shown.stop()
 
     def update(self, report: "FitProgress") -> None:
-        """After a chunk."""
         checked = f"held-out error {report.held_out:.4f}" if report.held_out == report.held_out else ""
         text = checked or f"error {report.error:.4f}"
         if report.done and report.update < report.updates:
@@ -207,12 +193,10 @@ def _show(forecaster: "Forecaster", out: Path) -> None:
     console = _screen.out()
     facts, quality = forecaster.facts, forecaster.quality
     size = out.stat().st_size / 1024
-    console.print(
-        _screen.safe(
-            f"Fitted to {facts['runs']} runs in {facts['seconds']:.0f} s "
-            f"({max(facts['updates'])} updates, {facts['members']} member{'s' if facts['members'] > 1 else ''}).",
-            "bold",
-        )
+    _screen.say(
+        f"Fitted to {facts['runs']} runs in {facts['seconds']:.0f} s "
+        f"({max(facts['updates'])} updates, {facts['members']} member{'s' if facts['members'] > 1 else ''}).",
+        "bold",
     )
     if quality:
         found = _screen.table(
@@ -225,4 +209,4 @@ def _show(forecaster: "Forecaster", out: Path) -> None:
         console.print(found)
     else:
         _screen.warn("nothing was held out, so the quality is unknown and the intervals are wide. Fix: --hold-out 0.15")
-    console.print(_screen.safe(f"Wrote {out} ({size:.0f} kB). Next: lodestar evaluate {out} RUNS"))
+    _screen.say(f"Wrote {out} ({size:.0f} kB). Next: lodestar evaluate {out} RUNS")

@@ -1,13 +1,10 @@
-"""`lodestar forecast`: forecast a run from the part of it that was seen.
-
-Comes in: a forecaster, and a run in a store or table. Goes out: loss, metric and lr over the whole run with intervals,
-as a table or JSON, beside what really happened where that is known.
-"""
+"""`lodestar forecast`: forecast a run from the part of it that was seen."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from lodestar._errors import RunError
 from lodestar.cli import _screen
@@ -21,24 +18,17 @@ if TYPE_CHECKING:
 _ROWS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 
 
-def register(app: typer.Typer) -> None:
-    """Join the app."""
-    app.command("forecast")(forecast_command)
-
-
 def forecast_command(
-    model: Annotated[Path, typer.Argument(help="A forecaster file, from lodestar fit.")],
-    runs: Annotated[str, typer.Argument(help="A store of runs, or a table that could be imported.")],
-    name: Annotated[str | None, typer.Option("--run", help="Which run; may be left out if there is one.")] = None,
-    seen: Annotated[float, typer.Option(min=0.001, max=1.0, help="How much of the run to show the forecaster.")] = 1.0,
+    model: Annotated[Path, Argument(help="A forecaster file, from lodestar fit.")],
+    runs: Annotated[str, Argument(help="A store of runs, or a table that could be imported.")],
+    name: Annotated[str | None, Option("--run", help="Which run; may be left out if there is one.")] = None,
+    seen: Annotated[float, Option(min=0.001, max=1.0, help="How much of the run to show the forecaster.")] = 1.0,
     total_steps: Annotated[
-        int | None, typer.Option(min=1, help="Planned length, for a run that is still going or was cut short.")
+        int | None, Option(min=1, help="Planned length, for a run that is still going or was cut short.")
     ] = None,
-    level: Annotated[
-        float, typer.Option(help="Share of runs the intervals are meant to hold: 0.5, 0.8, 0.9 or 0.95.")
-    ] = 0.8,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Draw it into this .png or .svg as well.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print every point as JSON.")] = False,
+    level: Annotated[float, Option(help="Share of runs the intervals are meant to hold: 0.5, 0.8, 0.9 or 0.95.")] = 0.8,
+    out: Annotated[Path | None, Option("--out", "-o", help="Draw it into this .png or .svg as well.")] = None,
+    as_json: Annotated[bool, Option("--json", help="Print every point as JSON.")] = False,
 ) -> None:
     """Forecast a whole run from the part of it that was seen.
 
@@ -112,7 +102,7 @@ def _show(forecaster: "Forecaster", run: "Run", forecast: "Forecast", truth: "Po
 
     console = _screen.out()
     share = forecast.seen[1] / forecaster.points
-    console.print(_screen.safe(f"{run.name}: the whole run from its first {share:.0%}", "bold"))
+    _screen.say(f"{run.name}: the whole run from its first {share:.0%}", "bold")
     metric = str(forecaster.facts.get("metric_name", "metric"))
     found = _screen.table(
         ">step", ">loss", ">true", f">{metric}", f">{forecast.level:.0%} interval", ">true", ">lr", ">true"
@@ -133,6 +123,4 @@ def _show(forecaster: "Forecaster", run: "Run", forecast: "Forecast", truth: "Po
         )
     console.print(found)
     centre, lower, upper = forecast.final_metric
-    console.print(
-        _screen.safe(f"Final {metric}: {centre:.4g}, {forecast.level:.0%} interval {lower:.4g} to {upper:.4g}")
-    )
+    _screen.say(f"Final {metric}: {centre:.4g}, {forecast.level:.0%} interval {lower:.4g} to {upper:.4g}")

@@ -1,8 +1,6 @@
 """`lodestar import`: past runs into a store; the group, and one command for each reader, all made from the registry.
 
-Comes in: the readers (`lodestar.importers.registry`). Goes out: commands that differ in their address and in the few
-options of their own; what to take and where to put it is said with the same options everywhere. `table` is meant when
-no kind is named.
+The commands differ in their address and in the few options of their own. `table` is meant when no kind is named.
 """
 
 import inspect
@@ -11,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from lodestar.cli import _screen
 from lodestar.cli._app import SETTINGS, DefaultGroup
@@ -30,16 +29,10 @@ class ImportGroup(DefaultGroup):
     """`import csv` is `import table`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the command's own name in place of an alias."""
         return super().parse_args(ctx, [ALIASES.get(args[0], args[0]), *args[1:]] if args else args)
 
 
 group = typer.Typer(cls=ImportGroup, no_args_is_help=True, rich_markup_mode=None, context_settings=SETTINGS)
-
-
-def register(app: typer.Typer) -> None:
-    """Join the app."""
-    app.add_typer(group, name="import")
 
 
 @group.callback()
@@ -59,7 +52,7 @@ def kinds() -> None:
 
 
 def _option(metavar: str, what: str, annotation: Any = str | None) -> Any:
-    return Annotated[annotation, typer.Option(metavar=metavar, help=what, show_default=False)]
+    return Annotated[annotation, Option(metavar=metavar, help=what, show_default=False)]
 
 
 def _shared(entry: ReaderEntry) -> dict[str, tuple[Any, Any]]:
@@ -68,9 +61,7 @@ def _shared(entry: ReaderEntry) -> dict[str, tuple[Any, Any]]:
     a_key = "the column" if entry.files else "the key of the config"
     step = "; epochs if there is none" if entry.files else ", where it was logged; else the tracker's own step"
     lr = "" if entry.files else ": the parameter group to follow"
-    out = typer.Option(
-        "--out", "-o", metavar="STORE", help="The store to write to (a folder, s3://...); made if missing."
-    )
+    out = Option("--out", "-o", metavar="STORE", help="The store to write to (a folder, s3://...); made if missing.")
     mapping = 'A TOML file with these choices: metric = "val/acc"; see docs/how-to/trackers.'
     rebuild = "Rebuild an lr that was not logged from the config, where that is certain."
     only = "Only runs of this name; * and ? stand for anything (in quotes: 'lr-*')."
@@ -81,30 +72,24 @@ def _shared(entry: ReaderEntry) -> dict[str, tuple[Any, Any]]:
         "metric": (_option(quantity, "The validation metric; 'none': there is none."), None),
         "direction": (_option("max|min", "Which metric is better."), None),
         "lr": (_option(quantity, f"The learning rate{lr}; 'none': there is none."), None),
-        "step": (
-            _option(quantity, f"The optimizer step{step}."),
-            None,
-        ),
+        "step": (_option(quantity, f"The optimizer step{step}."), None),
         "task": (_option("NAME", f"The task: its name, or {a_key} that has it."), None),
         "total": (_option(key, f"The planned number of steps: {a_key}, or the number itself."), None),
         "schedule": (_option(key, "The schedule's name."), None),
         "peak_lr": (_option(key, "The schedule's peak learning rate."), None),
         "seed": (_option(key, "The seed."), None),
         "mapping": (_option("FILE", mapping, Path | None), None),
-        "rebuild_lr": (
-            Annotated[str, typer.Option(metavar="yes|no", help=rebuild)],
-            "no" if entry.files else "yes",
-        ),
+        "rebuild_lr": (Annotated[str, Option(metavar="yes|no", help=rebuild)], "no" if entry.files else "yes"),
         "name": (_option("PATTERN", only), None),
-        "limit": (Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first N runs.")], None),
-        "dry_run": (Annotated[bool, typer.Option("--dry-run", help=look)], False),
-        "as_json": (Annotated[bool, typer.Option("--json", help="Print the report as JSON.")], False),
+        "limit": (Annotated[int | None, Option(metavar="N", min=1, help="Only the first N runs.")], None),
+        "dry_run": (Annotated[bool, Option("--dry-run", help=look)], False),
+        "as_json": (Annotated[bool, Option("--json", help="Print the report as JSON.")], False),
     }
 
 
 def _own(option: ReaderOption) -> tuple[Any, Any]:
     if option.allowed:
-        return Annotated[str, typer.Option(metavar=option.metavar, help=option.text)], option.allowed[0]
+        return Annotated[str, Option(metavar=option.metavar, help=option.text)], option.allowed[0]
     return _option(option.metavar, option.text, list[str] | None if option.many else str | None), None
 
 
@@ -114,7 +99,7 @@ def _command(entry: ReaderEntry) -> Callable[..., None]:
     def command(**given: Any) -> None:
         _run(entry, given)
 
-    address = typer.Argument(metavar="FILES" if entry.files else "ADDRESS", help=entry.address)
+    address = Argument(metavar="FILES" if entry.files else "ADDRESS", help=entry.address)
     parts = {"address": (Annotated[list[Path] if entry.files else str, address], inspect.Parameter.empty)}
     parts |= {option.keyword: _own(option) for option in entry.choices}
     parts |= _shared(entry)

@@ -28,7 +28,6 @@ def commands(only: str | None = None) -> Iterator[tuple[str, Any, str]]:
 
 
 def reference(only: str | None = None) -> str:
-    """The whole page."""
     title = "The command line" if only is None else f"The command line: lodestar {only}"
     parts = [f"# {title}\n", "Written by `make docs` from the commands' own `--help`.\n"]
     parts += [f"## `{name}`\n\n```text\n{text}\n```\n" for name, _, text in commands(only)]
@@ -49,7 +48,6 @@ def _walk(command: Any, name: str, parent: Any) -> Iterator[tuple[str, Any, str]
 
 
 def main() -> None:
-    """Write the page to the path given."""
     if len(sys.argv) not in (2, 3):
         sys.exit("usage: python -m lodestar.cli.reference PAGE.md [COMMAND]")
     path = Path(sys.argv[1])

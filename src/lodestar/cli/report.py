@@ -1,14 +1,11 @@
-"""`lodestar report`: one HTML page on what happened: the sweep, the forecaster, every steered run and why.
-
-Comes in: stores or tables of runs, perhaps a forecaster file, perhaps decision logs. Goes out: the page, or JSON on
-what is on it. Draws nothing itself.
-"""
+"""`lodestar report`: one HTML page on what happened: the sweep, the forecaster, every steered run and why."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from lodestar.cli import _screen
 from lodestar.cli._source import RunSource, open_runs
@@ -18,35 +15,30 @@ if TYPE_CHECKING:
     from lodestar.runs.run import Run
 
 
-def register(app: typer.Typer) -> None:
-    """Join the app."""
-    app.command("report")(report_command)
-
-
 def report_command(
     runs: Annotated[
-        list[str], typer.Argument(help="A store of runs, or a table that could be imported; several are read as one.")
+        list[str], Argument(help="A store of runs, or a table that could be imported; several are read as one.")
     ],
     model: Annotated[
-        Path | None, typer.Option("--model", "-m", help="A forecaster file: how good it is, and forecast fans.")
+        Path | None, Option("--model", "-m", help="A forecaster file: how good it is, and forecast fans.")
     ] = None,
     log: Annotated[
         list[Path] | None,
-        typer.Option(
+        Option(
             "--log",
             "-l",
             metavar="DECISIONS",
             help="A decision log of a steered run, or a folder of them; may be repeated.",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="PAGE", help="The file to write.")] = Path("report.html"),
-    title: Annotated[str, typer.Option(help="The page's title. Default: the task and the number of runs.")] = "",
-    drawn: Annotated[int, typer.Option(min=1, help="Draw the curves of no more runs than this.")] = 150,
-    most: Annotated[int, typer.Option(min=1, help="Test the forecaster on no more runs than this.")] = 60,
+    out: Annotated[Path, Option("--out", "-o", metavar="PAGE", help="The file to write.")] = Path("report.html"),
+    title: Annotated[str, Option(help="The page's title. Default: the task and the number of runs.")] = "",
+    drawn: Annotated[int, Option(min=1, help="Draw the curves of no more runs than this.")] = 150,
+    most: Annotated[int, Option(min=1, help="Test the forecaster on no more runs than this.")] = 60,
     skip_damaged: Annotated[
-        bool, typer.Option("--skip-damaged", help="Report on what can be read of a damaged store.")
+        bool, Option("--skip-damaged", help="Report on what can be read of a damaged store.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what is on the page as JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print what is on the page as JSON.")] = False,
 ) -> None:
     """Write one HTML page on your runs: open it anywhere, send it to anyone.
 
@@ -125,4 +117,4 @@ def _tell(made: "ReportPage", path: Path, as_json: bool) -> None:
         return
     listed = ", ".join(section.title for section in made.sections)
     _screen.out().print(_screen.safe(f"Report: {path.resolve()} ({size / 1e6:.1f} MB)", "green"), soft_wrap=True)
-    _screen.out().print(_screen.safe(f"On it: {listed}. Open it in a browser; it needs no network.", "dim"))
+    _screen.say(f"On it: {listed}. Open it in a browser; it needs no network.", "dim")

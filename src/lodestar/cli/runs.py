@@ -1,11 +1,8 @@
-"""`lodestar runs`: what is in a store, a line a run; and tidying it.
-
-Comes in: a store. Goes out: a table or JSON. Reads no curves to list.
-"""
+"""`lodestar runs`: what is in a store, a line a run; and tidying it. Reads no curves to list."""
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from lodestar.cli import _screen
 
@@ -15,22 +12,13 @@ if TYPE_CHECKING:
 SHOWN = 40
 
 
-def register(app: typer.Typer) -> None:
-    """Join the app."""
-    app.command("runs")(list_runs)
-
-
 def list_runs(
-    store: Annotated[str, typer.Argument(help="The store to list: a folder, or an address such as s3://bucket/runs.")],
-    remove: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Remove this run; may be repeated.")] = None,
-    compact: Annotated[
-        bool, typer.Option("--compact", help="Merge the store's files; quicker after many writes.")
-    ] = False,
-    skip_damaged: Annotated[
-        bool, typer.Option("--skip-damaged", help="List what can be read of a damaged store.")
-    ] = False,
-    everything: Annotated[bool, typer.Option("--all", help=f"List all runs, not just {SHOWN}.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all runs as JSON.")] = False,
+    store: Annotated[str, Argument(help="The store to list: a folder, or an address such as s3://bucket/runs.")],
+    remove: Annotated[list[str] | None, Option(metavar="NAME", help="Remove this run; may be repeated.")] = None,
+    compact: Annotated[bool, Option("--compact", help="Merge the store's files; quicker after many writes.")] = False,
+    skip_damaged: Annotated[bool, Option("--skip-damaged", help="List what can be read of a damaged store.")] = False,
+    everything: Annotated[bool, Option("--all", help=f"List all runs, not just {SHOWN}.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print all runs as JSON.")] = False,
 ) -> None:
     """List the runs in a store.
 
@@ -57,7 +45,7 @@ def list_runs(
 def _show(listed: "list[RunSummary]", most: int) -> None:
     console = _screen.out()
     if not listed:
-        console.print(_screen.safe("The store is empty. Next: lodestar import FILES --out STORE"))
+        _screen.say("The store is empty. Next: lodestar import FILES --out STORE")
         return
     found = _screen.table("run", "status", "schedule", ">peak lr", ">seed", ">steps", ">points", ">final")
     for column in found.columns:
@@ -78,4 +66,4 @@ def _show(listed: "list[RunSummary]", most: int) -> None:
     more = f", of which {most} are shown (--all shows the rest)" if len(listed) > most else ""
     metrics = sorted({f"{summary.metric_name} ({summary.direction})" for summary in listed})
     finals = ", ".join(metrics[:3]) + (", ..." if len(metrics) > 3 else "")
-    console.print(_screen.safe(f"{len(listed)} runs{more}. Final: the last {finals}.", limit=300))
+    _screen.say(f"{len(listed)} runs{more}. Final: the last {finals}.", limit=300)

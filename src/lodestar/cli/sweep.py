@@ -1,14 +1,11 @@
-"""`lodestar sweep`: many runs of your own training function into a store; stop it at any moment and go on later.
-
-Comes in: the name of a function (or a shell command), a space of schedules. Goes out: a store of runs. Only parses and
-prints: what happens is in `lodestar/sweep`.
-"""
+"""`lodestar sweep`: many runs of your own training function into a store; stop it at any moment and go on later."""
 
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from lodestar.cli import _screen
 
@@ -18,64 +15,55 @@ if TYPE_CHECKING:
 SHOWN_FAILURES = 3
 
 
-def register(app: typer.Typer) -> None:
-    """Join the app."""
-    app.command("sweep")(sweep_command)
-
-
 def sweep_command(
     function: Annotated[
-        str | None, typer.Argument(help="Your training function: module:name or path/to/file.py:name.")
+        str | None, Argument(help="Your training function: module:name or path/to/file.py:name.")
     ] = None,
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="STORE", help="The store to write to; made if missing.")
-    ] = "",
+    out: Annotated[str, Option("--out", "-o", metavar="STORE", help="The store to write to; made if missing.")] = "",
     command: Annotated[
-        str | None, typer.Option(metavar="LINE", help="A shell command instead of a function; see below.")
+        str | None, Option(metavar="LINE", help="A shell command instead of a function; see below.")
     ] = None,
     space: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="sobol|averaged|paper|FILE|WORDS",
             help="Which schedules: quasi-random, the same for averaged weights, the paper's grid, a file, or in words.",
         ),
     ] = "sobol",
-    runs: Annotated[
-        int | None, typer.Option(min=1, help="How many runs; default 100, or all that a file lists.")
-    ] = None,
+    runs: Annotated[int | None, Option(min=1, help="How many runs; default 100, or all that a file lists.")] = None,
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Updates in a run; default: that of the function's total_steps.")
+        int | None, Option(min=1, help="Updates in a run; default: that of the function's total_steps.")
     ] = None,
     peak: Annotated[
         tuple[float, float] | None,
-        typer.Option(metavar="LOW HIGH", help="Lowest and highest peak rate; default 1e-4 0.1.", show_default=False),
+        Option(metavar="LOW HIGH", help="Lowest and highest peak rate; default 1e-4 0.1.", show_default=False),
     ] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, help="Seeds for each schedule of a grid or a list.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the sweep: the same seed gives the same trials.")] = 0,
-    metric: Annotated[str, typer.Option(metavar="NAME", help="What your metric is called.")] = "metric",
-    direction: Annotated[str, typer.Option(metavar="max|min", help="Which metric is better.")] = "max",
-    task: Annotated[str | None, typer.Option(metavar="NAME", help="The task's name, kept with each run.")] = None,
+    seeds: Annotated[int | None, Option(min=1, help="Seeds for each schedule of a grid or a list.")] = None,
+    seed: Annotated[int, Option(min=0, help="Seed of the sweep: the same seed gives the same trials.")] = 0,
+    metric: Annotated[str, Option(metavar="NAME", help="What your metric is called.")] = "metric",
+    direction: Annotated[str, Option(metavar="max|min", help="Which metric is better.")] = "max",
+    task: Annotated[str | None, Option(metavar="NAME", help="The task's name, kept with each run.")] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, help="Trials at once; default: one for each core.")
+        int | None, Option("--jobs", "-j", min=1, help="Trials at once; default: one for each core.")
     ] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads (and cores) for each trial.")] = 1,
-    on: Annotated[str, typer.Option(metavar="local|ray|ray://HOST:PORT", help="Where trials run.")] = "local",
-    cpus: Annotated[float | None, typer.Option(min=0, help="CPUs for each trial, on Ray.")] = None,
-    gpus: Annotated[float | None, typer.Option(min=0, help="GPUs for each trial, on Ray.")] = None,
+    threads: Annotated[int, Option(min=1, help="Threads (and cores) for each trial.")] = 1,
+    on: Annotated[str, Option(metavar="local|ray|ray://HOST:PORT", help="Where trials run.")] = "local",
+    cpus: Annotated[float | None, Option(min=0, help="CPUs for each trial, on Ray.")] = None,
+    gpus: Annotated[float | None, Option(min=0, help="GPUs for each trial, on Ray.")] = None,
     no_ship: Annotated[
-        bool, typer.Option("--no-ship", help="On Ray: the nodes have the code already; do not send this folder.")
+        bool, Option("--no-ship", help="On Ray: the nodes have the code already; do not send this folder.")
     ] = False,
     log_to: Annotated[
         str | None,
-        typer.Option("--log-to", metavar="TRACKER", help="Also log runs to mlflow:..., wandb:... or tensorboard:..."),
+        Option("--log-to", metavar="TRACKER", help="Also log runs to mlflow:..., wandb:... or tensorboard:..."),
     ] = None,
     keep_diverged: Annotated[
-        bool, typer.Option("--no-cut", help="Let trials run on whose loss is lost.", show_default=False)
+        bool, Option("--no-cut", help="Let trials run on whose loss is lost.", show_default=False)
     ] = False,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed trials again.")] = False,
-    add: Annotated[bool, typer.Option("--add", help="Put this sweep into a store that holds another one.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the trials and their schedules, and stop.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    retry_failed: Annotated[bool, Option("--retry-failed", help="Run failed trials again.")] = False,
+    add: Annotated[bool, Option("--add", help="Put this sweep into a store that holds another one.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the trials and their schedules, and stop.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Run your training function many times, each with another schedule, into a store of runs.
 
@@ -188,23 +176,22 @@ def _show_trials(trials: "list[Trial]", *, as_json: bool) -> None:
 def _show_result(result: "SweepResult", metric: str, out: str) -> None:
     from lodestar.cli._sweep_table import duration
 
-    console = _screen.out()
     for failure in result.failed[:SHOWN_FAILURES]:
-        console.print(_screen.safe(f"Failed: {failure.trial.name}: {failure.reason}", "red", limit=600))
+        _screen.say(f"Failed: {failure.trial.name}: {failure.reason}", "red", limit=600)
         if failure.detail:
             lines = failure.detail.strip().splitlines()[-8:]
-            console.print(_screen.safe("\n".join(f"    {line}" for line in lines), "dim"))
+            _screen.say("\n".join(f"    {line}" for line in lines), "dim")
     if len(result.failed) > SHOWN_FAILURES:
-        console.print(_screen.safe(f"... and {len(result.failed) - SHOWN_FAILURES} more failed", "red"))
+        _screen.say(f"... and {len(result.failed) - SHOWN_FAILURES} more failed", "red")
     made = f"{result.finished} finished, {result.diverged} diverged, {result.cut_short} cut short"
     made += f", {len(result.failed)} failed"
     before = f"; {result.before} were there before" if result.before else ""
-    console.print(_screen.safe(f"{result.trials} trials in {duration(result.seconds)}: {made}{before}.", "bold"))
+    _screen.say(f"{result.trials} trials in {duration(result.seconds)}: {made}{before}.", "bold")
     if result.failed_before:
-        console.print(_screen.safe(f"{result.failed_before} failed in an earlier call. Next: --retry-failed", "yellow"))
+        _screen.say(f"{result.failed_before} failed in an earlier call. Next: --retry-failed", "yellow")
     if result.best is not None:
-        console.print(_screen.safe(f"Best {metric}: {result.best[1]:.4g} ({result.best[0]})"))
+        _screen.say(f"Best {metric}: {result.best[1]:.4g} ({result.best[0]})")
     if result.failed:
-        console.print(_screen.safe(f"What trials printed: {out}.trials. Next: mend the cause, then --retry-failed"))
+        _screen.say(f"What trials printed: {out}.trials. Next: mend the cause, then --retry-failed")
     if result.finished + result.before:
-        console.print(_screen.safe(f"Next: lodestar doctor {out}"))
+        _screen.say(f"Next: lodestar doctor {out}")

@@ -1,9 +1,7 @@
 """A live job's scheduler, followed by a writer: loss, metric, learning rate and every decision, as the run goes.
 
-Comes in: a scheduler (or an adapter around one) and a writer. Goes out: a `Follower` that hears what the scheduler
-hears and hands it on in a thread of its own. A training job neither waits for a tracker nor dies of one: what cannot be
-written is left out, the scheduler records one warning, and the writer is dropped. Between two logged losses lie
-`every` steps (default: 2,000 points in a run); metrics and decisions are always written.
+A training job neither waits for a tracker nor dies of one: what cannot be written is left out, the scheduler records
+one warning, and the writer is dropped.
 """
 
 import atexit
@@ -38,7 +36,8 @@ def follow(
     """Write what `scheduler` hears and decides from here on.
 
     `scheduler` is a `Scheduler` or an adapter that has one (`LodestarLR`). Close the follower when the run is over, or
-    use it in a `with` block. On several ranks, follow on rank 0 only, which decides.
+    use it in a `with` block. On several ranks, follow on rank 0 only, which decides. Between two logged losses lie
+    `every` steps (default: 2,000 points in a run); metrics and decisions are always written.
     """
     inner = _innermost(scheduler)
     if every is not None and every < 1:
@@ -71,7 +70,6 @@ class Follower:
         self._thread: threading.Thread | None = None
 
     def observed(self, step: int, loss: float | None, metric: float | None, lr: float) -> str | None:
-        """The scheduler heard something at `step`, trained with `lr`."""
         values: dict[str, float] = {}
         if loss is not None and step >= self._next:
             values |= {"loss": loss, "lr": lr}
@@ -82,7 +80,6 @@ class Follower:
         return self._hand_on((step, values)) if values else self._trouble()
 
     def decided(self, decision: "Decision") -> str | None:
-        """The scheduler decided something."""
         return self._hand_on((decision.step, _sentence(decision), _numbers(decision)))
 
     def close(self, status: Status | str | None = None) -> str | None:

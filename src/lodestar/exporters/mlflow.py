@@ -1,9 +1,4 @@
-"""Runs to MLflow: metrics in batches, settings as parameters, decisions as metrics and tags.
-
-Comes in: "ADDRESS/EXPERIMENT" (any tracking URI; the experiment "lodestar" if none is named). Goes out: one MLflow run
-each. Values are gathered and sent a thousand at a time, or on `flush`. Long parameters are cut, as MLflow would refuse
-them.
-"""
+"""Runs to MLflow: metrics in batches, settings as parameters, decisions as metrics and tags."""
 
 import re
 import time
@@ -17,7 +12,7 @@ from lodestar.runs import Scalar, Status
 
 _BATCH = 1000
 _PARAMS = 100
-_LONGEST = 500
+_LONGEST = 500  # letters of a parameter; MLflow refuses more
 _STATES = {Status.FINISHED: "FINISHED", Status.DIVERGED: "FAILED", Status.CUT_SHORT: "KILLED"}
 DEFAULT_EXPERIMENT = "lodestar"
 T = TypeVar("T")
@@ -40,7 +35,6 @@ class MlflowWriter(AbstractWriter):
         self._waiting: list[Any] = []
 
     def begin(self, name: str, config: Mapping[str, Scalar], *, first_step: int = 0) -> None:
-        """A new MLflow run."""
         tags = {"lodestar": "true"}
         run = _ask(self._place, lambda: self._client.create_run(self._experiment, run_name=name, tags=tags))
         self._run, self._waiting = run.info.run_id, []
@@ -51,32 +45,27 @@ class MlflowWriter(AbstractWriter):
             _ask(self._place, lambda part=part: self._client.log_batch(self._run, params=part))
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
-        """Values wait until there are enough to send."""
         now = int(time.time() * 1000)
         self._waiting += [self._entities.Metric(_name(key), value, now, step) for key, value in values.items()]
         if len(self._waiting) >= _BATCH:
             self.flush()
 
     def decision(self, step: int, text: str, numbers: Mapping[str, float]) -> None:
-        """Numbers among the metrics, the sentence as a tag."""
         self.log(step, {PREFIX + name: value for name, value in numbers.items()})
         _ask(self._place, lambda: self._client.set_tag(self._run, f"lodestar.decision.{step:09d}", text))
 
     def flush(self) -> None:
-        """Send what waits."""
         while self._waiting:
             part, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
             _ask(self._place, lambda part=part: self._client.log_batch(self._run, metrics=part))
 
     def end(self, status: Status) -> None:
-        """Send the rest and close the run."""
         self.flush()
         _ask(self._place, lambda: self._client.set_tag(self._run, "lodestar.status", str(status)))
         _ask(self._place, lambda: self._client.set_terminated(self._run, _STATES[status]))
 
 
 def split_address(address: str) -> tuple[str, str]:
-    """The tracking URI and the experiment."""
     scheme, _, rest = address.rpartition("://")
     place, slash, last = rest.rpartition("/")
     if not slash or not place.strip("/") or (scheme.startswith("sqlite") and re.search(r"\.(db|sqlite3?)$", last)):

@@ -1,7 +1,6 @@
 """Runs to TensorBoard: scalars, decisions as text, settings for the HPARAMS tab. Needs TensorBoard, but no torch.
 
-Comes in: a folder. Goes out: a folder below it for each run, named as the run. TensorBoard keeps scalars in 32 bits, so
-values come back to seven digits. A run of the same name begun again voids the earlier one from its first step on.
+TensorBoard keeps scalars in 32 bits, so values come back to seven digits.
 """
 
 import time
@@ -36,7 +35,6 @@ class TensorboardWriter(AbstractWriter):
         self._file: Any = None
 
     def begin(self, name: str, config: Mapping[str, Scalar], *, first_step: int = 0) -> None:
-        """A new event file in the run's folder."""
         module = need("tensorboard.summary.writer.event_file_writer", "tensorboard")
         self._file = module.EventFileWriter(str(self._folder / name), max_queue_size=1000, flush_secs=_FLUSH_SECONDS)
         fresh = self._events.SessionLog(status=self._events.SessionLog.START)
@@ -53,24 +51,20 @@ class TensorboardWriter(AbstractWriter):
         self._add_hparams("session_start_info", started)
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
-        """One scalar a value."""
         scalars = [self._summaries.Summary.Value(tag=name, simple_value=value) for name, value in values.items()]
         for scalar in scalars:
             self._add(step, summary=self._summaries.Summary(value=[scalar]))
 
     def decision(self, step: int, text: str, numbers: Mapping[str, float]) -> None:
-        """Text in the TEXT tab, numbers among the scalars."""
         self.log(step, {PREFIX + name: value for name, value in numbers.items()})
         tensor = self._tensors.TensorProto(dtype=7, string_val=[text.encode()])  # DT_STRING
         self._add_tensor(step, PREFIX + "decisions", tensor, plugin="text", content=b"")
 
     def flush(self) -> None:
-        """To the disk."""
         if self._file is not None:
             self._file.flush()
 
     def end(self, status: Status) -> None:
-        """Close the file."""
         ended = self._hparams.SessionEndInfo(end_time_secs=time.time())
         ended.status = 1 if status is Status.FINISHED else 2  # STATUS_SUCCESS, STATUS_FAILURE
         self._add_hparams("session_end_info", ended)

@@ -1,8 +1,7 @@
 """Runs to Weights & Biases: values with their `global_step`, decisions as numbers and a table of text.
 
-Comes in: "PROJECT" or "ENTITY/PROJECT". Goes out: one W&B run each. W&B's own step only counts calls, since it drops
-what comes late (a validation reported after the next update); the optimizer's step is logged as `global_step`, and
-W&B's charts are told to use it. WANDB_MODE=offline writes to disk.
+W&B's own step only counts calls, since it drops what comes late (a validation reported after the next update); its
+charts are told to use `global_step`.
 """
 
 from collections.abc import Mapping
@@ -45,7 +44,6 @@ class WandbWriter(AbstractWriter):
         self._told = []
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
-        """One row."""
         self._run.log({STEP: step, **values})
 
     def decision(self, step: int, text: str, numbers: Mapping[str, float]) -> None:

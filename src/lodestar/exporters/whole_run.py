@@ -1,8 +1,4 @@
-"""A whole run, written at once: what the sweep does when a trial ends.
-
-Comes in: a `Run` and a writer. Goes out: the run in the tracker, under names that `lodestar import` understands:
-`loss`, the metric's own name, `lr`, and the facts as settings.
-"""
+"""A whole run, written at once under names that `lodestar import` understands."""
 
 from collections.abc import Mapping
 

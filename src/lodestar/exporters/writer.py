@@ -1,16 +1,22 @@
-"""What every place we write runs to is to us.
+"""What every place we write runs to is to us, and which there are.
 
-Comes in: a run as it goes, value by value, or whole. Goes out: whatever the tracker makes of it. A writer is opened
-once and takes one run after another: `begin`, any number of `log` and `decision`, `end`. It raises when its tracker
-fails: whoever calls it in a live job catches that (`follower.py`). Knows nothing of schedulers.
+A writer is opened once and takes one run after another: `begin`, any number of `log` and `decision`, `end`. It raises
+when its tracker fails: whoever calls it in a live job catches that (`follower.py`). To add one, write its file and its
+entry in `WRITERS`.
 """
 
 import abc
+import importlib
 from collections.abc import Mapping
 from typing import ClassVar
 
 from lodestar.runs import Scalar, Status
 
+WRITERS = {
+    "mlflow": ("mlflow:MlflowWriter", "mlflow:ADDRESS/EXPERIMENT"),
+    "wandb": ("wandb:WandbWriter", "wandb:[ENTITY/]PROJECT"),
+    "tensorboard": ("tensorboard:TensorboardWriter", "tensorboard:FOLDER"),
+}
 PREFIX = "lodestar/"
 """Before the names of the numbers a decision is told by."""
 
@@ -39,3 +45,13 @@ class AbstractWriter(abc.ABC):
     @abc.abstractmethod
     def end(self, status: Status) -> None:
         """The run is over."""
+
+
+def open_writer(address: str) -> AbstractWriter:
+    """The writer at an address such as "tensorboard:FOLDER"; imports its tracker alone."""
+    kind, colon, place = address.partition(":")
+    if kind not in WRITERS or not colon or not place:
+        shapes = ", ".join(shape for _, shape in WRITERS.values())
+        raise ValueError(f"a place to log to must be one of {shapes}, got {address!r}")
+    module, name = WRITERS[kind][0].split(":")
+    return getattr(importlib.import_module(f"lodestar.exporters.{module}"), name)(place)

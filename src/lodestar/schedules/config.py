@@ -1,7 +1,6 @@
 """What a run's config says of its schedule, looked up by the names people use.
 
-Comes in: a config. Goes out: the family, the peak, the planned length, the warm-up; or a `Doubt` that says why the
-config does not settle it. Two keys that disagree and a warm-up of unknown length are doubts: nothing is guessed.
+Two keys that disagree and a warm-up of unknown length are doubts: nothing is guessed.
 """
 
 import math
@@ -46,7 +45,6 @@ class Stated:
             self.values.setdefault(plain(re.split(r"[./]", key)[-1]), set()).add(value)
 
     def family(self) -> Family:
-        """The schedule's family."""
         name = self.name()
         if "lr_scheduler_kwargs" in self.values and self._counts("lr_scheduler_kwargs"):
             raise Doubt("the schedule has arguments of its own (lr_scheduler_kwargs)")
@@ -56,18 +54,15 @@ class Stated:
         return family
 
     def name(self) -> str:
-        """What the config calls it."""
         name = self._only(_SCHEDULE)
         if name is None:
             raise Doubt("the config names no schedule")
         return str(name)
 
     def unknown(self) -> Doubt:
-        """The schedule named is not one that can be rebuilt."""
         return Doubt(f"the schedule {self.name()[:60]!r} is not one we can rebuild")
 
     def peak(self) -> float:
-        """The peak rate."""
         peak = self.number(_PEAK)
         if peak is None:
             raise Doubt("the config states no peak learning rate")
@@ -108,11 +103,9 @@ class Stated:
             raise Doubt(f"{str(value)[:40]!r} is no number") from None
 
     def has(self, names: Iterable[str]) -> bool:
-        """Whether any of `names` is stated."""
         return any(name in self.values and self._counts(name) for name in names)
 
     def _only(self, names: Iterable[str]) -> Value | None:
-        """The one value under any of `names`."""
         stated = {name: value for name in names for value in self.values.get(name, ()) if self._counts(name)}
         if len({str(value) for value in stated.values()}) > 1 or any(len(self.values[name]) > 1 for name in stated):
             raise Doubt(f"the config is not clear: {', '.join(f'{name} = {value}' for name, value in stated.items())}")

@@ -1,8 +1,4 @@
-"""A schedule in a framework's own terms: plain torch, Optax and Keras objects that run without Lodestar.
-
-Comes in: the learning rate of every step. Goes out: a `LambdaLR`, an Optax schedule, a Keras schedule. After the last
-step, the last rate holds. Each framework is imported where it is asked for.
-"""
+"""A schedule in a framework's own terms: plain torch, Optax and Keras objects that run without Lodestar."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -40,8 +36,6 @@ def keras_schedule(rates: NDArray[np.float64]) -> Any:
     keras = need("keras", "keras")
 
     class FrozenSchedule(keras.optimizers.schedules.LearningRateSchedule):
-        """The learning rate of each iteration, from a list."""
-
         def __init__(self, rates: Sequence[float]):
             super().__init__()
             self.rates = list(rates)

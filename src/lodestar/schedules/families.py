@@ -93,18 +93,7 @@ def trapezoid(
 
 FAMILIES: Mapping[str, Family] = {
     each.name: each
-    for each in (
-        constant,
-        cosine,
-        onecycle,
-        step,
-        linear,
-        wsd,
-        exponential,
-        inverse_sqrt,
-        polynomial,
-        trapezoid,
-    )
+    for each in (constant, cosine, onecycle, step, linear, wsd, exponential, inverse_sqrt, polynomial, trapezoid)
 }
 PAPER_SHAPES = ("constant", "cosine", "onecycle", "step")
 """The families of the paper's grid."""

@@ -1,8 +1,4 @@
-"""Words for a schedule, read: "linear:3e-3:warmup=0.05" is the linear family, its peak, its parameters.
-
-Comes in: words and the number of steps. Goes out: a `Schedule`, whose `str()` is words for the same again. What is
-wrong is a `ValueError` that names the words, the rule, the value and the fix.
-"""
+"""Words for a schedule, read: "linear:3e-3:warmup=0.05" is the linear family, its peak, its parameters."""
 
 from lodestar.schedules.families import FAMILIES, find, letters
 from lodestar.schedules.schedule import Schedule

@@ -1,9 +1,4 @@
-"""The family of a schedule, read from the curve itself.
-
-Comes in: the steps at which a run logged its learning rate, the rates, and the run's planned length. Goes out: a
-`Shape`: the family's name, and whether a warm-up comes before it. Knows nothing of what the schedule was called, or of
-the run's results.
-"""
+"""The family of a schedule, read from the curve itself, whatever it was called."""
 
 import dataclasses
 

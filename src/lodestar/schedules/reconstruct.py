@@ -1,8 +1,7 @@
 """A learning rate that was never logged, rebuilt from the config, where the config leaves no doubt.
 
-Comes in: a run's config and its steps. Goes out: the rate of the update at each step and a sentence that says how, or
-None and why not. The curves are the families' own, placed as Transformers (`get_scheduler`) and PyTorch (`OneCycleLR`,
-`StepLR`) place them, exactly. What the config leaves open, `config.py` knows.
+The curves are the families' own, placed exactly as Transformers (`get_scheduler`) and PyTorch (`OneCycleLR`, `StepLR`)
+place them.
 """
 
 from collections.abc import Callable, Mapping

@@ -5,11 +5,10 @@ from lodestar.sweep.call import run_sweep
 from lodestar.sweep.events import Done, Event, Failed, Reported, Started
 from lodestar.sweep.executors.executor import AbstractExecutor
 from lodestar.sweep.executors.local import LocalExecutor
-from lodestar.sweep.job import Job
 from lodestar.sweep.progress import SweepProgress
 from lodestar.sweep.spaces import AbstractSpace, Grid, QuasiRandom, Range, TrialList, paper_grid
 from lodestar.sweep.sweep import SweepResult, run_trials
-from lodestar.sweep.trial import ReportFunction, TrainingFunction, Trial
+from lodestar.sweep.trial import Job, ReportFunction, TrainingFunction, Trial
 
 AbstractPlace, LocalPlace = AbstractExecutor, LocalExecutor  # these and the three below: names of release one
 Listed, Report, Standing = TrialList, ReportFunction, SweepProgress

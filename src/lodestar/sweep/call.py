@@ -14,7 +14,6 @@ from lodestar.runs import Direction, RunStore
 from lodestar.sweep import function as functions
 from lodestar.sweep.executors.executor import AbstractExecutor
 from lodestar.sweep.executors.local import LocalExecutor
-from lodestar.sweep.job import Job
 from lodestar.sweep.journal import folder_beside
 from lodestar.sweep.space_file import read_space
 from lodestar.sweep.spaces import (
@@ -28,7 +27,7 @@ from lodestar.sweep.spaces import (
     paper_grid,
 )
 from lodestar.sweep.sweep import OnEvent, OnStart, SweepResult, run_trials
-from lodestar.sweep.trial import Trial
+from lodestar.sweep.trial import Job, Trial
 
 Space = str | Path | AbstractSpace | Sequence[Trial]
 
@@ -86,7 +85,6 @@ def run_sweep(
 
 
 def make_job(function: str | Callable[..., Any] | None, command: str | None, **facts: Any) -> Job:
-    """The job, if it names one function or one command."""
     if (function is None) == (command is None):
         raise SweepError("a sweep needs a function or a command, one of them. Fix: module:name, or --command '...'")
     if facts.get("direction", "max") not in list(Direction):
@@ -103,7 +101,6 @@ def make_space(
     peak: tuple[float, float] | None = None,
     seeds: int | None = None,
 ) -> AbstractSpace:
-    """The space that is meant."""
     if isinstance(space, AbstractSpace):
         return space
     if not isinstance(space, str | Path):

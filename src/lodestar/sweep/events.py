@@ -1,9 +1,11 @@
-"""What an executor tells the sweep of a trial: it started, it reported, it is done or it failed. Plain data."""
+"""What becomes of a trial: events, which an executor tells the sweep; exceptions, in the process that runs it."""
 
 import dataclasses
 
 from lodestar.runs import Run
 from lodestar.sweep.trial import Trial
+
+MOST_DETAIL = 4000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,3 +46,16 @@ class Failed:
 
 
 Event = Started | Reported | Done | Failed
+
+
+class TrialCut(BaseException):
+    """Raised by `report` when the trial is lost. No `Exception`, so that a careless `except` lets it pass."""
+
+
+class TrialFailed(Exception):
+    """A trial ended without a run: `reason` is a sentence, `detail` a traceback or the end of an output."""
+
+    def __init__(self, reason: str, detail: str = ""):
+        super().__init__(reason)
+        self.reason = reason
+        self.detail = detail[-MOST_DETAIL:]

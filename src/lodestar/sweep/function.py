@@ -1,8 +1,4 @@
-"""Finds a training function by its name, and makes sure that it can be called before any trial starts.
-
-Comes in: "module:name" or "path/to/file.py:name", or the function itself. Goes out: the function, or the name by which
-another process finds it. Every rule of the contract in `trial.py` that can be checked without calling is checked here.
-"""
+"""Finds a training function by its name, and checks all of the contract in `trial.py` that needs no call."""
 
 import difflib
 import functools

@@ -1,8 +1,7 @@
 """The sweep's journal: which sweep this is, and how its trials ended. A file beside the store, lines only appended.
 
-Comes in: events as they happen. Goes out, when the same command is given again: which trials failed and how long trials
-took. Which trials are done, the store itself knows. The first line holds the format's version and the sweep's identity
-(function, space, seed, length); a half line after a kill is cut off. A lock keeps two sweeps out of one store.
+Which trials are done, the store itself knows. The first line holds the format's version and the sweep's identity; a
+half line after a kill is cut off. A lock keeps two sweeps out of one store.
 """
 
 import contextlib
@@ -69,7 +68,6 @@ class SweepJournal:
         self._file: IO[bytes] | None = None
 
     def others(self) -> list[dict[str, Any]]:
-        """The identities of other sweeps into the same store."""
         others = (path for path in sorted(self.path.parent.glob("sweep-*.jsonl")) if path != self.path)
         return [_header(path)["identity"] for path in others]
 
@@ -120,13 +118,11 @@ class SweepJournal:
             raise StoreError(_disk.cannot_write(self.path.parent, error)) from error
 
     def close(self) -> None:
-        """No more lines."""
         if self._file is not None:
             self._file.close()
 
 
 def _header(path: Path) -> dict[str, Any]:
-    """A journal's first line."""
     with path.open("rb") as file:
         first = file.readline()
     try:

@@ -1,7 +1,6 @@
 """Stores runs, and logs them to a tracker if asked, each in a thread of its own: no worker waits for disk or server.
 
-Comes in: runs as they end. Goes out: runs in the store, several in one file where they come quickly; a run counts as
-done only then. An error in storing stops the sweep; an error of a tracker is told once, and the tracker dropped.
+A run counts as done once it is stored. An error in storing stops the sweep; a tracker that fails is dropped.
 """
 
 import logging
@@ -28,12 +27,10 @@ class Keeper:
         self._stored.put(run)
 
     def check(self) -> None:
-        """Raise what went wrong, if anything."""
         if self._stored.error is not None:
             raise self._stored.error
 
     def close(self) -> None:
-        """Wait until all is stored and logged."""
         self._stored.close()
         if self._logged is not None:
             self._logged.close()
@@ -57,11 +54,9 @@ class _Line:
         self._thread.start()
 
     def put(self, run: Run) -> None:
-        """Queue a run."""
         self._waiting.put(run)
 
     def close(self) -> None:
-        """Wait until the queue is worked off."""
         self._waiting.put(None)
         self._thread.join()
 

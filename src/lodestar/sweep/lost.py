@@ -1,8 +1,7 @@
 """Tells while a trial runs that its loss is lost, so that no more time goes into it.
 
-Comes in: one loss after another. Goes out: a sentence, once it is sure. Slower to judge than `doctor/diverged.py`,
-which sees whole runs: high rates throw a loss far up before it comes down again, and mixed precision makes a stray
-NaN, so only what lasts counts. Knows nothing of processes.
+Slower to judge than `doctor/diverged.py`, which sees whole runs: high rates throw a loss far up before it comes down
+again, and mixed precision makes a stray NaN, so only what lasts counts.
 """
 
 import math
@@ -14,8 +13,6 @@ FIRST = 3  # losses whose middle one is where the run began
 
 
 class Lost:
-    """Judges the losses of one trial."""
-
     def __init__(self, total_steps: int):
         self._lasts = LASTS * total_steps
         self._first: list[float] = []

@@ -1,7 +1,4 @@
-"""How a sweep stands: running, done, diverged, failed, best so far, time left. Pure data, made from events.
-
-Comes in: events and the clock. Goes out: numbers for a table. Knows nothing of terminals.
-"""
+"""How a sweep stands: running, done, diverged, failed, best so far, time left. Pure data, made from events."""
 
 import dataclasses
 import math
@@ -13,8 +10,6 @@ from lodestar.sweep.events import Done, Event, Failed, Reported, Started
 
 @dataclasses.dataclass
 class Running:
-    """A trial under way."""
-
     name: str
     where: str
     total_steps: int
@@ -43,16 +38,13 @@ class SweepProgress:
 
     @property
     def seconds(self) -> float:
-        """Since this call began."""
         return time.monotonic() - self.began
 
     @property
     def left(self) -> int:
-        """Trials still to end."""
         return self.total - self.before - self.ended
 
     def take(self, event: Event) -> None:
-        """Take an event in."""
         match event:
             case Started(trial, where):
                 self.running[trial.name] = Running(trial.name, where, trial.total_steps, time.monotonic())

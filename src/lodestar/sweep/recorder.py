@@ -1,9 +1,4 @@
-"""The `report` that a training function calls: keeps what it says, and makes the run of it.
-
-Comes in: steps with losses, metrics, rates. Goes out: a `Run`. Steps reported twice or out of order are merged, the
-last wins, with a note. Once the loss is lost, reporting raises `TrialCut`. Knows nothing of processes or of how the
-function was called.
-"""
+"""The `report` that a training function calls: keeps what it says, and makes the run of it."""
 
 import math
 import time
@@ -15,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar.runs import Direction, Facts, Note, NoteKind, Run, Scalar, Series, Status
-from lodestar.sweep.endings import TrialCut
-from lodestar.sweep.job import Job
+from lodestar.sweep.events import TrialCut
 from lodestar.sweep.lost import Lost
-from lodestar.sweep.trial import Trial
+from lodestar.sweep.trial import Job, Trial
 
 Progress = Callable[[int, float | None, float | None], None]
 PROGRESS_SECONDS = 0.5
@@ -80,12 +74,10 @@ class Recorder:
 
     @property
     def reported(self) -> int:
-        """How many losses were reported."""
         return len(self._curves["loss"][0])
 
     @property
     def lost_at_the_end(self) -> bool:
-        """Whether the last loss was not finite."""
         loss = self._last["loss"]
         return loss is not None and not math.isfinite(loss)
 

@@ -1,8 +1,4 @@
-"""A space from a file: TOML with ranges, a grid or a list of trials; or CSV with whole schedules.
-
-Comes in: a path. Goes out: a space, or a `SweepError` that names the file, the key and the cure. What each kind of
-space means, `spaces.py` knows.
-"""
+"""A space from a file: TOML with ranges, a grid or a list of trials; or CSV with whole schedules."""
 
 import csv
 import dataclasses
@@ -50,7 +46,6 @@ class _Toml:
         self._path, self._total, self._seed, self._seeds = path, total_steps, seed, seeds
 
     def space(self, table: Mapping[str, Any]) -> AbstractSpace:
-        """Any kind of space."""
         kind = table.get("kind", "list" if "trial" in table else None)
         if kind not in KEYS:
             raise self._error("kind", f"must be one of {', '.join(KEYS)}, got {kind!r}")

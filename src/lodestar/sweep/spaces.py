@@ -40,7 +40,6 @@ class Range:
             raise ValueError(f"this range is logarithmic, so its numbers must be above 0, got {list(values)}")
 
     def at(self, u: float) -> float:
-        """The value at `u` in [0, 1)."""
         if self.choices:
             return self.choices[min(int(u * len(self.choices)), len(self.choices) - 1)]
         if self.log:
@@ -144,7 +143,6 @@ class QuasiRandom(AbstractSpace):
         return Trial(f"sobol{seed}-{number:04d}", 1000 * seed + number, total_steps, schedule, made)
 
     def identity(self) -> Mapping[str, Any]:
-        """The ranges."""
         return {"kind": "sobol", **{key: dataclasses.asdict(value) for key, value in vars(self).items()}}
 
 

@@ -8,7 +8,7 @@ terminal: `on_start` and `on_event` show what happens.
 import contextlib
 import dataclasses
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,10 @@ from lodestar.sweep.events import Done, Event, Failed
 from lodestar.sweep.executors.executor import AbstractExecutor
 from lodestar.sweep.executors.local import LocalExecutor
 from lodestar.sweep.executors.local_worker import WORKER_MARK
-from lodestar.sweep.job import Job
 from lodestar.sweep.journal import Past, SweepJournal, folder_beside, held
 from lodestar.sweep.keeper import Keeper
 from lodestar.sweep.progress import SweepProgress
-from lodestar.sweep.trial import Trial
+from lodestar.sweep.trial import Job, Trial
 
 OnEvent = Callable[[Event, SweepProgress], None]
 OnStart = Callable[[SweepProgress], None]
@@ -46,7 +45,6 @@ class SweepResult:
     seconds: float
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain data."""
         failed = [{"trial": f.trial.name, "reason": f.reason, "detail": f.detail} for f in self.failed]
         best = None if self.best is None else {"run": self.best[0], "metric": self.best[1]}
         return {**vars(self), "failed": failed, "best": best}
@@ -89,13 +87,13 @@ def run_trials(
         skipped = {} if retry_failed else {n: why for n, why in past.failed.items() if n not in listed}
         left = [trial for trial in trials if trial.name not in listed and trial.name not in skipped]
         executor = executor or place or LocalExecutor(logs=folder)
-        progress = _progress_of(trials, left, listed, past, executor)
+        progress = _progress_of(trials, left, listed.values(), past, executor)
         if on_start is not None:
             on_start(progress)
         if left:
             RunStore.create(kept.address)  # what cannot be written to is told before any trial runs
             segment.encode((), {})  # Arrow takes a moment to load, and the first run that comes must not wait for it
-            _carry(job, left, executor, Keeper(kept, _writer(log_to)), journal, progress, on_event)
+            _carry(executor.run(job, left), Keeper(kept, _writer(log_to)), journal, progress, on_event)
         if progress.ended >= MERGE_FROM:
             kept.compact()
     failed_before = sum(trial.name in skipped for trial in trials)
@@ -103,17 +101,11 @@ def run_trials(
 
 
 def _carry(
-    job: Job,
-    left: Sequence[Trial],
-    executor: AbstractExecutor,
-    keeper: Keeper,
-    journal: SweepJournal,
-    progress: SweepProgress,
-    on_event: OnEvent | None,
+    events: Iterator[Event], keeper: Keeper, journal: SweepJournal, progress: SweepProgress, on_event: OnEvent | None
 ) -> None:
     """Until all have ended; whatever happens, runs handed over are stored before this returns."""
     try:
-        with contextlib.closing(executor.run(job, left)) as events:  # pyright: ignore[reportArgumentType]
+        with contextlib.closing(events):  # pyright: ignore[reportArgumentType]
             for event in events:
                 if isinstance(event, Done):
                     keeper.keep(event.run)
@@ -141,15 +133,11 @@ def _listed(store: RunStore, trials: Sequence[Trial]) -> dict[str, RunSummary]:
 
 
 def _progress_of(
-    trials: Sequence[Trial],
-    left: Sequence[Trial],
-    listed: Mapping[str, RunSummary],
-    past: Past,
-    executor: AbstractExecutor,
+    trials: Sequence[Trial], left: Sequence[Trial], stored: Iterable[RunSummary], past: Past, executor: AbstractExecutor
 ) -> SweepProgress:
     slots = executor.slots if left else 1  # asking may connect to a cluster
     progress = SweepProgress(len(trials), before=len(trials) - len(left), slots=slots, seconds=past.seconds)
-    for row in listed.values():
+    for row in stored:
         if row.status == "finished":
             progress.see(row.name, row.final_metric, row.direction)
     return progress
@@ -171,7 +159,6 @@ def _result(store: RunStore, trials: int, progress: SweepProgress, failed_before
 
 
 def _writer(log_to: str | None) -> Callable[[Run], None] | None:
-    """Where runs are logged besides the store."""
     if log_to is None:
         return None
     from lodestar.exporters import open_writer, write_run

@@ -1,7 +1,6 @@
-"""A trial: one run that a sweep is to make, as plain data; and what a training function is given.
+"""A job and its trials: what is trained, one run of it, and what a training function is given.
 
-Comes in: a name, a schedule, a seed, a length. Goes out: the arguments of the user's function. Steps count updates from
-1: `schedule(1)` is the learning rate of the first update. Knows nothing of processes, stores or where the trial runs.
+Steps count updates from 1: `schedule(1)` is the learning rate of the first update.
 """
 
 import dataclasses
@@ -14,6 +13,21 @@ import numpy as np
 
 from lodestar.runs import Scalar
 from lodestar.schedules import Schedule
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """The training job: `function` is "module:name" (importable where the trial runs) or `command` a shell line.
+
+    `cut_diverged` ends a trial early once its loss is lost; it is kept as diverged either way.
+    """
+
+    function: str | None = None
+    command: str | None = None
+    metric_name: str = "metric"
+    direction: str = "max"
+    task: str | None = None
+    cut_diverged: bool = True
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,11 +3,7 @@
 from lodestar.testing.forecasters import random_forecaster as random_forecaster
 from lodestar.testing.forecasters import random_weights as random_weights
 
-_CONTRACTS = {
-    "AdapterContract": "adapter_contract",
-    "ReaderContract": "reader_contract",
-    "Written": "reader_contract",
-}
+_CONTRACTS = {"AdapterContract": "adapter_contract", "ReaderContract": "reader_contract", "Written": "reader_contract"}
 _RELEASE_ONE = {"TrackerContract": "ReaderContract"}
 
 

@@ -1,8 +1,4 @@
-"""The connection to a Ray cluster: found, or started on this machine; how much fits on it; and what to ship there.
-
-Comes in: an address. Goes out: a connection that is closed only if it was made here. Whatever goes wrong on the way is
-a `SweepError` with a cure. Knows nothing of trials.
-"""
+"""The connection to a Ray cluster: found, or started on this machine; how much fits on it; and what to ship there."""
 
 import logging
 import math

@@ -1,8 +1,6 @@
 """Trials on their way through a Ray cluster: sent out as room allows, heard of, sent again when a machine died.
 
-Comes in: a connected cluster and trials. Goes out: events, each trial ending once. Ray itself retries nothing: here a
-trial whose node or process was lost is known as such, shown, and counted. Knows nothing of stores, and not how a trial
-is made on a node.
+Ray itself retries nothing: here a trial whose node or process was lost is known as such, shown, and counted.
 """
 
 import collections
@@ -13,11 +11,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from lodestar._errors import SweepError
-from lodestar.sweep.events import Done, Event, Failed, Reported, Started
+from lodestar.sweep.events import Event, Failed, Started
 from lodestar.sweep.executors import _ray_task, wire
 from lodestar.sweep.executors._ray_cluster import HEAD, RayCluster
-from lodestar.sweep.job import Job
-from lodestar.sweep.trial import Trial
+from lodestar.sweep.trial import Job, Trial
 
 LOOK_SECONDS = 1.0
 COUNT_SECONDS = 2.0
@@ -55,7 +52,6 @@ class Flights:
         self._mail: Any = None
 
     def fly(self) -> Iterator[Event]:
-        """Until every trial has ended."""
         while True:
             self._send()
             if not self._flights:
@@ -64,7 +60,6 @@ class Flights:
                 yield from self._read_mail() if ref == self._mail else self._land(ref)
 
     def stop(self) -> None:
-        """End all that is under way."""
         for ref in self._flights:
             self._ray.cancel(ref, force=True)
         self._flights.clear()
@@ -95,7 +90,6 @@ class Flights:
         return self._slots
 
     def _wait(self) -> list[Any]:
-        """Those that have ended, the mail among them."""
         if self._mail is None:
             self._mail = self._mailbox.take.remote(LOOK_SECONDS)
         everything = [self._mail, *self._flights]
@@ -122,7 +116,7 @@ class Flights:
                 continue
             yield from self._began(flight, message["where"])  # messages may overtake one another
             if message["kind"] == "report":
-                yield Reported(flight.trial, message["step"], message["loss"], message["metric"])
+                yield wire.event_of(flight.trial, message)
 
     def _began(self, flight: _Flight, where: str) -> Iterator[Event]:
         if not flight.started:
@@ -150,10 +144,7 @@ class Flights:
         self._proven = True
         self._send()  # the next first, before anyone takes time over this one's result
         yield from self._began(flight, ended["where"])
-        if ended["kind"] == "done":
-            yield Done(flight.trial, wire.run_of(ended["run"]), ended["seconds"])
-        else:
-            yield Failed(flight.trial, ended["reason"], ended["detail"], ended["seconds"])
+        yield wire.event_of(flight.trial, ended)
 
     def _doubt(self, flight: _Flight, reason: str) -> None:
         """No trial could be made there. Before any was made elsewhere, that is the job's fault; later, the node's."""
@@ -183,12 +174,10 @@ class Need:
 
     @property
     def resources(self) -> dict[str, float]:
-        """As Ray's options."""
         return {"num_cpus": self.cpus, "num_gpus": self.gpus}
 
     @property
     def threads(self) -> int:
-        """Threads a trial's libraries may use."""
         return max(1, int(self.cpus))
 
     def __str__(self) -> str:

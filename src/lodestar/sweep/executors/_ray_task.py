@@ -1,9 +1,7 @@
 """What runs on the nodes of a Ray cluster: one trial to a task, and a mailbox for what is heard on the way.
 
-Comes in: a job and a trial as plain data. Goes out: a plain mapping that tells how the trial ended. The trial itself
-is made by a worker process of the local executor, a child of Ray's: so a crash of the user's code is told from the
-death of a node, what was compiled stays so from one trial to the next, and when Ray ends the task, all it started ends.
-Imports no Ray: Ray imports this.
+The trial is made by a worker process of the local executor, a child of Ray's: so a crash of the user's code is told
+from the death of a node, and what was compiled stays so between trials. Imports no Ray: Ray imports this.
 """
 
 import asyncio
@@ -16,7 +14,7 @@ from lodestar._errors import LodestarError
 from lodestar.sweep.events import Done, Event, Failed, Reported, Started
 from lodestar.sweep.executors import wire
 from lodestar.sweep.executors.local import LocalExecutor
-from lodestar.sweep.job import Job
+from lodestar.sweep.trial import Job
 
 _kept: dict[tuple[int, str], LocalExecutor] = {}  # this process's own worker; Ray gives a process one task at a time
 
@@ -43,7 +41,6 @@ class Mailbox:
         self._some = asyncio.Event()
 
     async def tell(self, flight: str, message: dict[str, Any]) -> None:
-        """Leave a message."""
         self._held.append((flight, message))
         self._some.set()
 

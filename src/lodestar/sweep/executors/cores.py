@@ -1,7 +1,6 @@
 """Which cores this sweep's workers are pinned to, so that two sweeps on one machine do not sit on the same ones.
 
-Comes in: how many workers, how many threads each. Goes out: a set of cores for each, or none where there are not enough
-free. A core is claimed by a lock on a small file, freed when the process ends, however it ends.
+A core is claimed by a lock on a small file, freed when the process ends, however it ends.
 """
 
 import contextlib
@@ -34,7 +33,6 @@ class Cores:
         return [tuple(cores[i * threads : (i + 1) * threads]) for i in range(workers)]
 
     def free(self) -> None:
-        """Give all back."""
         while self._held:
             self._held.pop().close()
 
@@ -55,5 +53,4 @@ class Cores:
 
 
 def cores_here() -> int:
-    """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -9,8 +9,7 @@ import abc
 from collections.abc import Iterable, Iterator
 
 from lodestar.sweep.events import Event
-from lodestar.sweep.job import Job
-from lodestar.sweep.trial import Trial
+from lodestar.sweep.trial import Job, Trial
 
 
 class AbstractExecutor(abc.ABC):

@@ -1,7 +1,7 @@
 """The local executor: worker processes on this machine, pinned to cores, one thread each, alive between trials.
 
-Comes in: a job and trials. Goes out: events. A worker that crashes costs its own trial, and a new one takes over; so
-does one that grows too large. Started as fresh interpreters, never forked: safe for JAX and PyTorch.
+A worker that crashes costs its own trial, and a new one takes over; so does one that grows too large. Started as fresh
+interpreters, never forked: safe for JAX and PyTorch.
 """
 
 import logging
@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from lodestar._errors import SweepError
-from lodestar.sweep.events import Done, Event, Failed, Reported, Started
+from lodestar.sweep.events import Event, Failed, Started
 from lodestar.sweep.executors import wire
 from lodestar.sweep.executors.cores import Cores, cores_here
 from lodestar.sweep.executors.executor import AbstractExecutor
 from lodestar.sweep.executors.local_worker import LocalWorker
-from lodestar.sweep.job import Job
-from lodestar.sweep.trial import Trial
+from lodestar.sweep.trial import Job, Trial
 
 LOOK_SECONDS = 0.1
 GRACE_SECONDS = 3.0
@@ -47,7 +46,7 @@ class LocalExecutor(AbstractExecutor):
             if value is not None and value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}. Fix: leave it out for the default")
         self._slots = jobs or max(1, cores_here() // threads)
-        self._threads, self._pin, self._timeout = threads, pin, timeout
+        self._threads, self._pin, self.timeout = threads, pin, timeout
         self.logs = Path(tempfile.mkdtemp(prefix="lodestar-sweep-") if logs is None else logs)
         if logs is None:
             weakref.finalize(self, shutil.rmtree, self.logs, ignore_errors=True)
@@ -58,7 +57,6 @@ class LocalExecutor(AbstractExecutor):
 
     @property
     def slots(self) -> int:
-        """How many trials run at once."""
         return self._slots
 
     def __enter__(self) -> "LocalExecutor":
@@ -72,7 +70,6 @@ class LocalExecutor(AbstractExecutor):
         self._claimed.free()
 
     def run(self, job: Job, trials: Iterable[Trial]) -> Iterator[Event]:
-        """Run all trials; see `AbstractExecutor`."""
         self.logs.mkdir(parents=True, exist_ok=True)
         if not self._cores:
             self._cores = self._claimed.claim(self._slots, self._threads) if self._pin else [()] * self._slots
@@ -100,11 +97,6 @@ class LocalExecutor(AbstractExecutor):
             job, sets_rate=sets_rate, cores=self._cores[number], threads=self._threads, logs=self.logs, number=number
         )
 
-    @property
-    def timeout(self) -> float | None:
-        """Seconds a trial may take."""
-        return self._timeout
-
     @staticmethod
     def _dismiss(workers: list[LocalWorker]) -> None:
         """Ask all to leave, wait a little, end those that hang."""
@@ -129,7 +121,6 @@ class _Crew:
         self.workers: list[LocalWorker] = []
 
     def work(self) -> Iterator[Event]:
-        """Until every trial has ended."""
         for number in range(self._executor.slots):
             trial = self._next()
             if trial is None:
@@ -186,14 +177,12 @@ class _Crew:
                 worker.give()
                 yield Started(trial, worker.where)
             case "report":
-                yield Reported(trial, message["step"], message["loss"], message["metric"])
-            case "done":
+                yield wire.event_of(trial, message)
+            case "done" | "failed":
+                if message.get("detail") == "":
+                    message["detail"] = worker.printed()
                 yield from self._go_on(worker, message["retire"])
-                yield Done(trial, wire.run_of(message["run"]), message["seconds"])
-            case "failed":
-                detail = message["detail"] or worker.printed()
-                yield from self._go_on(worker, message["retire"])
-                yield Failed(trial, message["reason"], detail, message["seconds"])
+                yield wire.event_of(trial, message)
             case "bad":
                 yield from self._bury(worker, message["reason"])
 

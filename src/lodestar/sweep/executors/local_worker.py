@@ -1,8 +1,4 @@
-"""The sweep's side of a worker process: starts it, talks to it, ends it with all it started.
-
-Comes in: a job, cores, trials. Goes out: messages, and at a crash a sentence on how it died. What the process does,
-`worker.py` knows.
-"""
+"""The sweep's side of a worker process: starts it, talks to it, ends it with all it started."""
 
 import contextlib
 import dataclasses
@@ -22,8 +18,7 @@ from typing import Any
 from lodestar.sweep.executors import wire
 from lodestar.sweep.executors.output import end_of
 from lodestar.sweep.executors.session import end_session
-from lodestar.sweep.job import Job
-from lodestar.sweep.trial import Trial
+from lodestar.sweep.trial import Job, Trial
 
 WORKER_MARK = "LODESTAR_SWEEP_WORKER"
 START = (
@@ -79,11 +74,9 @@ class LocalWorker:
 
     @property
     def where(self) -> str:
-        """Where it runs, for people."""
         return "core " + ",".join(map(str, self.cores)) if self.cores else f"worker {self.number}"
 
     def give(self) -> None:
-        """Send the trial it has."""
         assert self.trial is not None
         self.began = time.monotonic()
         self._log = self.logs / f"{file_name(self.trial.name)}.log"
@@ -115,7 +108,6 @@ class LocalWorker:
         self._send({"kind": "end"})
 
     def kill(self) -> None:
-        """End it and all it started, now."""
         end_session(self.process.pid)
         self.process.wait()
         self.wire.close()

@@ -1,8 +1,4 @@
-"""What a trial prints, in a file that stays small: its beginning and its end are kept, the middle goes.
-
-Comes in: a path for each trial, in the worker process. Goes out: the process's standard output and errors in that file,
-whoever writes them (C code and child processes too). Between two looks the file may grow; each look cuts it back.
-"""
+"""What a trial prints, C code and child processes included, in a file that keeps its beginning and its end."""
 
 import contextlib
 import os
@@ -49,7 +45,6 @@ class CappedLog:
                 file.write(b"\n[... %d bytes left out ...]\n" % self._left_out + tail)
 
     def write(self, text: str) -> None:
-        """Add a text of our own."""
         _flush()
         os.write(2, text.encode(errors="backslashreplace"))
 

@@ -1,8 +1,7 @@
 """The Ray executor: trials on a cluster, or on this machine through Ray.
 
-Comes in: a job and trials. Goes out: events. Each trial is a Ray task, placed by its need of CPUs and GPUs; one whose
-node or process died is sent again; nodes that join later are used. Runs come back as plain data, each exactly once, and
-the sweep stores them: nodes need no access to the store. Knows nothing of stores or displays.
+Each trial is a Ray task, placed by its need of CPUs and GPUs; nodes that join later are used. Runs come back as plain
+data, each exactly once, and the sweep stores them: nodes need no access to the store.
 """
 
 import dataclasses
@@ -15,8 +14,7 @@ from lodestar.sweep.events import Event
 from lodestar.sweep.executors._ray_cluster import RayCluster
 from lodestar.sweep.executors._ray_flights import Flights, Need
 from lodestar.sweep.executors.executor import AbstractExecutor
-from lodestar.sweep.job import Job
-from lodestar.sweep.trial import Trial
+from lodestar.sweep.trial import Job, Trial
 
 
 class RayExecutor(AbstractExecutor):
@@ -54,7 +52,6 @@ class RayExecutor(AbstractExecutor):
         return self._connected().slots(self._need.cpus, self._need.gpus)
 
     def run(self, job: Job, trials: Iterable[Trial]) -> Iterator[Event]:
-        """Run all trials; see `AbstractExecutor`."""
         cluster = self._connected()
         try:
             if cluster.local and not self.slots:

@@ -1,8 +1,4 @@
-"""A worker and everything it started, ended together: they share a session, which the worker's process leads.
-
-Comes in: the leader's process id. Goes out: nothing left running. On systems without /proc only the leader's own group
-is ended.
-"""
+"""A worker and everything it started share a session, and are ended together."""
 
 import contextlib
 import os

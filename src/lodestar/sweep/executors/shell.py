@@ -1,9 +1,4 @@
-"""A trial as a shell command: files and variables in, JSON lines out, followed while the command runs.
-
-Comes in: a command with {schedule}, {schedule_csv}, {seed}, {total_steps}, {report} in it, or reading the variables
-LODESTAR_SCHEDULE and so on. Goes out: reports to the recorder, and what the command wrote under "facts". A command that
-is cut is killed with all its children.
-"""
+"""A trial as a shell command: files and variables in, JSON lines out, followed while the command runs."""
 
 import contextlib
 import json
@@ -17,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lodestar.runs import Note
-from lodestar.sweep.endings import TrialFailed
+from lodestar.sweep.events import TrialFailed
 from lodestar.sweep.recorder import Recorder
 from lodestar.sweep.trial import Trial
 

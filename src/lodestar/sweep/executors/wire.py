@@ -1,7 +1,6 @@
 """How the sweep and its worker processes talk: JSON messages over a socket; arrays as base64, exact. No pickle.
 
-Comes in: plain messages, trials, runs. Goes out: the same on the other side. The framing is the standard library's
-(`multiprocessing.connection`, bytes only: its `send` and `recv` would pickle). Knows nothing of what the messages mean.
+The framing is `multiprocessing.connection`'s, bytes only: its `send` and `recv` would pickle.
 """
 
 import base64
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from lodestar.runs import Direction, Facts, Note, Run, Series, Status
 from lodestar.schedules import Schedule
+from lodestar.sweep.events import Done, Failed, Reported
 from lodestar.sweep.trial import Trial
 
 CURVES = ("loss", "metric", "lr")
@@ -51,7 +51,6 @@ class Wire:
                 self._end.send_bytes(data)
 
     def fileno(self) -> int:
-        """For `select`."""
         return self._end.fileno()
 
     def arrives(self, seconds: float = 0.0) -> bool:
@@ -71,7 +70,6 @@ class Wire:
         return message
 
     def close(self) -> None:
-        """Hang up."""
         self._end.close()
 
 
@@ -89,7 +87,6 @@ def plain_trial(trial: Trial) -> dict[str, Any]:
 
 
 def trial_of(plain: Mapping[str, Any]) -> Trial:
-    """The trial again."""
     rates = plain["schedule"]
     schedule = None if rates is None else Schedule(rates[0], _unpacked(rates[1], np.float64))
     return Trial(plain["name"], plain["seed"], plain["total_steps"], schedule, plain["settings"])
@@ -110,7 +107,6 @@ def plain_run(run: Run) -> dict[str, Any]:
 
 
 def run_of(plain: Mapping[str, Any]) -> Run:
-    """The run again."""
     loss, metric, lr = (
         Series(_unpacked(steps, np.int64), _unpacked(values, np.float64))
         for steps, values in (plain["curves"][c] for c in CURVES)
@@ -127,6 +123,17 @@ def run_of(plain: Mapping[str, Any]) -> Run:
         facts=Facts(**plain["facts"]),
         notes=tuple(Note(text, kind) for text, kind in plain["notes"]),
     )
+
+
+def event_of(trial: Trial, message: Mapping[str, Any]) -> Reported | Done | Failed:
+    """What a message of kind "report", "done" or "failed" says of its trial."""
+    match message["kind"]:
+        case "report":
+            return Reported(trial, message["step"], message["loss"], message["metric"])
+        case "done":
+            return Done(trial, run_of(message["run"]), message["seconds"])
+        case _:
+            return Failed(trial, message["reason"], message["detail"], message["seconds"])
 
 
 def _packed(values: NDArray) -> str:

@@ -1,8 +1,4 @@
-"""One trial, from the call of the user's function or command to the run it made. The same code in every executor.
-
-Comes in: a `Job` and a `Trial`, in the process where the trial is to run. Goes out: a `Run`, or `TrialFailed` with a
-sentence. Whatever the function does short of killing its process is answered here. Knows nothing of where it runs.
-"""
+"""One trial, from the call of the user's function or command to the run it made. The same code in every executor."""
 
 import os
 import traceback
@@ -12,11 +8,10 @@ from typing import Any
 from lodestar._errors import SweepError
 from lodestar.runs import Note, NoteKind, Run, Scalar
 from lodestar.sweep import function as functions
-from lodestar.sweep.endings import TrialCut, TrialFailed
+from lodestar.sweep.events import TrialCut, TrialFailed
 from lodestar.sweep.executors import shell
-from lodestar.sweep.job import Job
 from lodestar.sweep.recorder import Progress, Recorder
-from lodestar.sweep.trial import Trial
+from lodestar.sweep.trial import Job, Trial
 
 
 def check(job: Job, *, sets_rate: bool = True) -> None:

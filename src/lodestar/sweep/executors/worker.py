@@ -1,8 +1,6 @@
 """A worker process: makes one trial after another, and lives on between them, so that what was compiled stays so.
 
-Comes in: messages from the sweep (the job, then trials). Goes out: "ready" or "unusable", then for each trial reports
-and at last "done" or "failed". A thread listens all the while: when the sweep's process is gone, however it went, this
-process and all it started end too.
+A thread listens all the while: when the sweep's process is gone, however it went, this one and all it started end too.
 """
 
 import contextlib
@@ -17,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from lodestar._errors import LodestarError
-from lodestar.sweep.endings import TrialFailed
+from lodestar.sweep.events import TrialFailed
 from lodestar.sweep.executors import wire, work
 from lodestar.sweep.executors.output import CappedLog
 from lodestar.sweep.executors.session import end_session
-from lodestar.sweep.job import Job
 from lodestar.sweep.recorder import Progress
-from lodestar.sweep.trial import Trial
+from lodestar.sweep.trial import Job, Trial
 
 TRIM_SECONDS = 0.5
 MOST_GROWTH = 1e9  # bytes over what the first trial left
@@ -51,7 +48,6 @@ class _Worker:
         self._threads = 0
 
     def work(self) -> None:
-        """The whole life of the process."""
         threading.Thread(target=self._listen, name="lodestar-listen", daemon=True).start()
         hello = self._inbox.get()
         if hello["cores"] and hasattr(os, "sched_setaffinity"):
