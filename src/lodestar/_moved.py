@@ -65,7 +65,9 @@ def _fix(new: str) -> str:
 class _StandIn(types.ModuleType):
     """Everything is looked up in the module that took the place."""
 
-    __path__ = ()  # a package, so that modules below it come to the finder too
+    def __init__(self, name: str):
+        super().__init__(name)
+        self.__path__ = []  # a package, so that modules below it come to the finder too
 
     def __getattr__(self, name: str) -> object:
         return getattr(importlib.import_module(str(new_name(self.__name__))), name)

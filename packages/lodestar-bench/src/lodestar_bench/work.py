@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from lodestar.runs import Run, RunStore, Scalar, Status
-from lodestar.sweep import Report, Schedule
+from lodestar.sweep import ReportFunction, Schedule
 from lodestar_bench import methods, tasks
 from lodestar_bench._errors import BenchError
 from lodestar_bench.compiling import compiling
@@ -34,7 +34,7 @@ PROGRAMS = "LODESTAR_BENCH_PROGRAMS"
 
 
 def train(
-    *, schedule: Schedule | None = None, seed: int, report: Report, settings: Mapping[str, Scalar]
+    *, schedule: Schedule | None = None, seed: int, report: ReportFunction, settings: Mapping[str, Scalar]
 ) -> dict[str, Scalar]:
     """The function that the sweep's runner calls."""
     if os.environ.get(PROGRAMS):
@@ -48,7 +48,7 @@ def train(
 
 
 def _run(
-    problem: AbstractProblem, method: AbstractMethod, seed: int, report: Report, settings: Mapping[str, Scalar]
+    problem: AbstractProblem, method: AbstractMethod, seed: int, report: ReportFunction, settings: Mapping[str, Scalar]
 ) -> dict[str, Scalar]:
     began, compiled = time.perf_counter(), compiling().seconds
     value = float(settings.get("value", math.nan))
@@ -69,7 +69,7 @@ def _run(
 class _Live:
     """Passes on the metrics of a run under way, for the display. Its loss comes at the end, averaged into points."""
 
-    def __init__(self, report: Report):
+    def __init__(self, report: ReportFunction):
         self._report = report
 
     def __call__(
@@ -80,7 +80,7 @@ class _Live:
             self._report(step, metric=metric, lr=lr)
 
 
-def _report_curves(run: Run, report: Report) -> None:
+def _report_curves(run: Run, report: ReportFunction) -> None:
     """Loss and rate as the run logged them."""
     rates = dict(zip(run.lr.steps.tolist(), run.lr.values.tolist(), strict=True))
     losses = dict(zip(run.loss.steps.tolist(), run.loss.values.tolist(), strict=True))
@@ -89,7 +89,7 @@ def _report_curves(run: Run, report: Report) -> None:
 
 
 def _learn(
-    problem: AbstractProblem, method: AbstractMethod, seed: int, report: Report, settings: Mapping[str, Scalar]
+    problem: AbstractProblem, method: AbstractMethod, seed: int, report: ReportFunction, settings: Mapping[str, Scalar]
 ) -> dict[str, Scalar]:
     """Let a method learn; the file it leaves is what its final runs are made with."""
     path = Path(str(settings["knowledge"]))

@@ -56,7 +56,7 @@ def _fetch(remote: Remote, folder: Path) -> None:
     shown = sys.stderr.isatty()
     downloader = pooch.HTTPDownloader(progressbar=shown, chunk_size=1 << 20, timeout=_PATIENCE)
     try:
-        pooch.retrieve(remote.url, remote.digest, fname=remote.name, path=folder, downloader=downloader)
+        pooch.retrieve(remote.url, remote.digest, fname=remote.name, path=folder, downloader=downloader)  # pyright: ignore[reportArgumentType]
     except ValueError as error:  # pooch's word for a checksum that differs
         raise BenchError(
             f"{remote.url} is not the published file: {error} Nothing was kept. Fix: try again; if it stays so, get "

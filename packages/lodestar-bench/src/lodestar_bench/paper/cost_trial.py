@@ -14,7 +14,7 @@ import numpy as np
 
 from lodestar.runs import Run, RunStore, Scalar
 from lodestar.scheduler import Scheduler
-from lodestar.sweep import Report
+from lodestar.sweep import ReportFunction
 from lodestar_bench import methods, tasks
 from lodestar_bench.methods.steered import Steered
 from lodestar_bench.problem import AbstractProblem
@@ -24,7 +24,7 @@ FUNCTION = "lodestar_bench.paper.cost_trial:time_epoch"
 ENOUGH = 0.8  # seconds of updates in a trial, if an epoch lasts longer
 
 
-def time_epoch(*, seed: int, report: Report, settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
+def time_epoch(*, seed: int, report: ReportFunction, settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
     """The function that the sweep's runner calls."""
     problem = tasks.problem(str(settings["task"]), str(settings["scale"]))
     timed = _steering if "knowledge" in settings else _updates

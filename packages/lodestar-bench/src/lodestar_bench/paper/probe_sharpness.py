@@ -20,7 +20,7 @@ import numpy as np
 from lodestar import _disk
 from lodestar.runs import Scalar
 from lodestar.schedule_free.optax import AveragedState
-from lodestar.sweep import Report, Schedule
+from lodestar.sweep import ReportFunction, Schedule
 from lodestar_bench import methods, tasks
 from lodestar_bench.curvature import Sharpness
 from lodestar_bench.curvature.jax import Curvature, adam_preconditioner
@@ -34,7 +34,7 @@ VERSION = 1
 
 
 def train(
-    *, schedule: Schedule | None = None, seed: int, report: Report, settings: Mapping[str, Scalar]
+    *, schedule: Schedule | None = None, seed: int, report: ReportFunction, settings: Mapping[str, Scalar]
 ) -> dict[str, Scalar]:
     """The function that the sweep's runner calls."""
     del schedule
@@ -117,7 +117,7 @@ class Probe:
     problem: AbstractProblem
     gauge: Gauge
     places: int
-    onward: Report
+    onward: ReportFunction
 
     def __post_init__(self):
         self.points: list[dict[str, Any]] = []
