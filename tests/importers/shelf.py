@@ -20,17 +20,13 @@ class Shelf(AbstractReader):
     threads = 2
 
     def __init__(self, address: str = "the shelf", *, clock: str = "step"):
-        self._address = address
+        self.address = address
         self.clock = clock
         self.runs: dict[str, ListedRun] = {}
         self.curves: dict[str, Curves] = {}
         self.fetched: list[str] = []
         self.broken: set[str] = set()
         self.cut_after: int | None = None
-
-    @property
-    def address(self):
-        return self._address
 
     def put(self, key: str, curves: Curves, *, name: str | None = None, version: str = "1", **facts) -> None:
         """Put a run on the shelf, or change it."""

@@ -1,7 +1,4 @@
-"""Checks of all runs together: is there enough, and enough variety, to fit on?
-
-Comes in: the `Digest` of every run. Goes out: findings. One function a check, listed in `CHECKS`.
-"""
+"""Checks of all runs together: is there enough, and enough variety, to fit on? One function a check."""
 
 import collections
 import itertools

@@ -1,8 +1,4 @@
-"""`diagnose`: looks through runs one at a time and says what it found.
-
-Comes in: any iterable of runs (a `RunSet`, `store.iter()`). Goes out: a `Diagnosis`. Memory holds one run and a few
-numbers of each other. Knows the lists of checks, not the checks.
-"""
+"""`diagnose`: looks through runs one at a time and says what it found. Memory holds one run, and a digest of each."""
 
 import dataclasses
 from collections.abc import Callable, Iterable

@@ -1,8 +1,7 @@
 """Recognises runs that cannot teach a forecaster anything good, and says why.
 
-Comes in: a `Run`, or several of one sweep. Goes out: a sentence for each run to exclude. Diverged runs left in the
-training data ruin the forecaster's ranking of good runs, so `prepare` excludes them and names each one; the doctor
-says the same beforehand. Nothing is deleted.
+Diverged runs left in the training data ruin the forecaster's ranking of good runs, so `prepare` excludes them and names
+each one; the doctor says the same beforehand. Nothing is deleted.
 """
 
 import dataclasses

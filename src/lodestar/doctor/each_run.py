@@ -1,7 +1,4 @@
-"""Checks of one run at a time.
-
-Comes in: a `Run`. Goes out: findings. One function a check, listed in `CHECKS`; a new check is a function and a line.
-"""
+"""Checks of one run at a time. One function a check, listed in `CHECKS`; a new check is a function and a line."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,8 +1,4 @@
-"""What the doctor says and what it remembers of a run: plain data.
-
-Comes in: nothing but values. Goes out: `Finding` (a sentence with a cure) and `Digest` (the few facts about a run that
-the checks over all runs need, so that a store of any size can be looked through one run at a time).
-"""
+"""What the doctor says (`Finding`) and the little it remembers of each run (`Digest`), so that stores may be large."""
 
 import dataclasses
 import enum

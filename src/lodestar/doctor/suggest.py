@@ -1,8 +1,7 @@
 """Which few extra runs would help most: concrete recipes, the most useful first.
 
-Comes in: the `Digest` of every run. Goes out: at most `MOST` suggestions. What helps is variety where results are good:
-shapes not tried, rates beyond an edge at which the best run lies, holes between rates, a second seed. Knows nothing of
-models; a fitted forecaster could say more.
+What helps is variety where results are good: shapes not tried, rates beyond an edge at which the best run lies, holes
+between rates, a second seed.
 """
 
 import dataclasses

@@ -1,9 +1,7 @@
-"""The x axis of a run: which optimizer step each logged value belongs to.
+"""The x axis of a run: which optimizer step each logged value belongs to, with a note for every choice made.
 
-Comes in: what was fetched, on the source's own clock. Goes out: the same curves by role, on steps, with a note for
-every choice made. A quantity named as the step is joined by the clock; values without a partner are left out and
-counted. A clock that stands still (everything logged at step 0) is replaced by epochs if they were logged, else by
-counting.
+A quantity named as the step is joined by the source's clock; values without a partner are left out and counted. A clock
+that stands still (everything logged at step 0) is replaced by epochs if they were logged, else by counting.
 """
 
 import dataclasses

@@ -1,8 +1,6 @@
-"""What was fetched about a run, made into a `Run`.
+"""What was fetched about a run, made into a `Run`: its status judged, facts made numbers, a missing lr rebuilt.
 
-Comes in: a `FetchPlan` and the curves that were logged. Goes out: a validated `Run` that knows where it came from, or a
-`RunError` that says why not. Values are put on steps (`axis.py`) and made clean (`merging.py`); here the status is
-judged, facts become numbers, and a missing learning rate is rebuilt from the config where that is certain.
+Values are put on steps by `axis.py` and made clean by `merging.py`.
 """
 
 import dataclasses

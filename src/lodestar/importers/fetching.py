@@ -1,8 +1,4 @@
-"""Fetching many runs: a few at once, in order, and never more in memory than are under way.
-
-Comes in: a reader and plans. Goes out: each plan with what was logged, or with the `RunError` that it met. Knows
-nothing of stores.
-"""
+"""Fetching many runs: a few at once, in order, and never more in memory than are under way."""
 
 import collections
 import itertools

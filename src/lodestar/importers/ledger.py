@@ -1,10 +1,9 @@
 """What earlier imports into a store did: which runs are there, at which version, and which were left out and why.
 
-Comes in: a store and a reader. Goes out: for each key what is known, and names that are free. Runs that were stored
-carry their key and stamp among their own facts (`origin`), so what this says of them is always true of the store, even
-after a kill or a removal. Runs that were left out have nothing there; they are kept in a small file beside the
-segments. It holds no data of runs: without it, they are merely looked at again. Where runs are known by their names
-alone (tables), nothing is remembered: a run takes the place of the one of its name.
+Runs that were stored carry their key and stamp among their own facts (`origin`), so what this says of them is always
+true of the store, even after a kill or a removal. Runs that were left out have nothing there; they are kept in a small
+file beside the segments: without it, they are merely looked at again. Where runs are known by their names alone
+(tables), nothing is remembered: a run takes the place of the one of its name.
 """
 
 import json

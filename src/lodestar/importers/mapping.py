@@ -1,8 +1,6 @@
 """Which logged quantity is the loss, the metric, the lr and the step: guessed once over all runs, or as the user says.
 
-Comes in: the listed runs and the user's `Choices`. Goes out: a `Mapped` guess with reasons, fit to be shown, and for
-each run what to fetch (`plan.py`). Judges names alone; reads no curves. A table's header is guessed as a whole
-(`roles.py`); what most runs of a tracker logged comes first.
+Judges names alone. A table's header is guessed as a whole (`roles.py`); what most runs of a tracker logged comes first.
 """
 
 import collections

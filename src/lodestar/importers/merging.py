@@ -1,8 +1,6 @@
-"""A run's curves made clean: one value a step, in order, without blanks written as NaN.
+"""A run's curves made clean: one value a step, in order, without blanks written as NaN; a note for every liberty taken.
 
-Comes in: the curves of a run by role, on steps, as they were logged. Goes out: loss, metric and lr on increasing steps,
-and a note for every liberty taken. Resumed and duplicated steps are merged (the last wins), rows are put in order,
-filler NaN are told from real ones, epochs count from 1. A rule that is broken is a `RunError`.
+Resumed and duplicated steps are merged (the last wins), filler NaN are told from real ones, epochs count from 1.
 """
 
 import math

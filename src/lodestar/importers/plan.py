@@ -1,7 +1,7 @@
 """What to fetch for one run: its quantity for each role, and the facts its config states.
 
-Comes in: a listed run and the mapping of all. Goes out: a `FetchPlan`. A run that lacks the usual loss or lr may have
-its own name for it; a metric is never swapped for another one, since a mean over different metrics means nothing.
+A run that lacks the usual loss or lr may have its own name for it; a metric is never swapped for another one, since a
+mean over different metrics means nothing.
 """
 
 import dataclasses

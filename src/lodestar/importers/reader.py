@@ -74,6 +74,8 @@ class AbstractReader(abc.ABC):
 
     kind: ClassVar[str]
     """The word after `lodestar import`."""
+    address: str
+    """Where the runs are, for people: a URL, a file, a folder (the whole path, the same from anywhere)."""
     error: ClassVar[type[LodestarError]] = TrackerError
     """What is raised where the place as a whole cannot be understood."""
     clock: str = "step"
@@ -88,11 +90,6 @@ class AbstractReader(abc.ABC):
     """What the source itself knows of the mapping, such as {"metric": "value", "direction": "max"}."""
     threads: ClassVar[int] = 4
     """How many runs may well be fetched at once; 1 for what is slower in threads."""
-
-    @property
-    @abc.abstractmethod
-    def address(self) -> str:
-        """Where the runs are, for people: a URL, a file, a folder (the whole path, the same from anywhere)."""
 
     @abc.abstractmethod
     def list(self) -> Iterator[ListedRun]:

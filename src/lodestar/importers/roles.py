@@ -1,8 +1,6 @@
 """Which name is which: a guess from the names alone, with its reasons, that any keyword overrides.
 
-Comes in: names of columns or logged quantities (and of per-run facts, as in a `config`), overrides. Goes out: a
-`RoleGuess`. Knows no files and no values: a person can follow every guess by reading the names. The words themselves
-are in `lodestar.importers.words`.
+A person can follow every guess by reading the names. The words themselves are in `lodestar.importers.words`.
 """
 
 import dataclasses

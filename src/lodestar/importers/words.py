@@ -1,7 +1,6 @@
 """The words people use for what a run holds: in columns of tables, quantities of trackers, keys of configs.
 
-Comes in: a name. Goes out: its words in a plain form, and lists of words to compare them with. To teach the import a
-new name, add it here. Knows no files.
+To teach the import a new name, add it here.
 """
 
 import itertools

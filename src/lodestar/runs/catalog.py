@@ -1,8 +1,7 @@
 """Which segment of a store holds the newest version of each run, and how to read it beside other processes.
 
-Comes in: a store's folder, on a disk or at an address. Goes out: an index (name -> newest row) and a stream of runs, a
-segment at a time. Copes with segments that a `compact` in another process merges away under our feet, and with damaged
-ones: an error that names the file, or, when asked, a warning in the log. Never writes.
+Copes with segments that a `compact` in another process merges away under our feet, and with damaged ones: an error that
+names the file, or, when asked, a warning in the log. Never writes.
 """
 
 import collections

@@ -1,8 +1,7 @@
 """What a run store needs of the place its files lie in; and that place on a disk.
 
-Comes in: names without slashes, and bytes. Goes out: files that are there whole or not at all. On a disk a write is a
-rename, and locks keep a merge from deleting under a reader's eyes. The same on an fsspec address (s3://, gs://, ...) is
-in `remote.py`. Knows nothing of runs, of segments or of which file counts.
+On a disk a write is a rename, and locks keep a merge from deleting under a reader's eyes. The same on an fsspec address
+(s3://, gs://, ...) is in `remote.py`.
 """
 
 import abc
@@ -83,15 +82,12 @@ class LocalFolder(AbstractFolder):
         self.address = str(path)
 
     def place(self, name: str) -> Path:
-        """The file's path."""
         return self.path / name
 
     def exists(self) -> bool:
-        """Whether the path is there, folder or not."""
         return self.path.exists()
 
     def has(self, name: str) -> bool:
-        """Whether there is such a file that we can see."""
         try:
             return (self.path / name).is_file()
         except OSError:  # a folder we may not look into
@@ -107,11 +103,9 @@ class LocalFolder(AbstractFolder):
                 return []
 
     def read(self, name: str) -> bytes:
-        """A file's bytes."""
         return (self.path / name).read_bytes()
 
     def ends(self, sizes: Mapping[str, int]) -> dict[str, bytes]:
-        """The last bytes of files, one after another."""
         found = {}
         for name, size in sizes.items():
             with (self.path / name).open("rb") as file:
@@ -121,21 +115,17 @@ class LocalFolder(AbstractFolder):
         return found
 
     def make(self) -> None:
-        """The folder and its lock files."""
         self.path.mkdir(parents=True, exist_ok=True)
         for lock in self.LOCKS:
             (self.path / lock).touch()
 
     def write(self, name: str, data: bytes | memoryview) -> None:
-        """To a temporary name, flushed, then renamed."""
         _disk.write_whole(self.path / name, data)
 
     def delete(self, name: str) -> None:
-        """Unlink it."""
         (self.path / name).unlink(missing_ok=True)
 
     def drop_abandoned(self, seconds: float) -> None:
-        """Old temporary names."""
         for path in self.path.glob(f"{_disk.PARTIAL}*"):
             with contextlib.suppress(OSError):
                 if time.time() - path.stat().st_mtime > seconds:
@@ -143,13 +133,11 @@ class LocalFolder(AbstractFolder):
 
     @contextlib.contextmanager
     def merging(self) -> Iterator[None]:
-        """One process at a time."""
         with _disk.locked(self.path / "compact.lock", exclusive=True):
             yield
 
     @contextlib.contextmanager
     def deleting(self) -> Iterator[None]:
-        """While no other process lists the folder."""
         with _disk.locked(self.path / "scan.lock", exclusive=True):
             yield
 

@@ -1,7 +1,7 @@
 """`Note`: what was done to a run's data on its way in, as a sentence that knows its kind.
 
-Comes in: a text and a `NoteKind`. Goes out: a text like any other, with `.kind`. People read the text; code asks for
-the kind. Notes of stores written before notes had kinds are told by their words, here and nowhere else.
+People read the text; code asks for the kind. Notes of stores written before notes had kinds are told by their words,
+here and nowhere else.
 """
 
 import enum

@@ -1,9 +1,8 @@
 """A store's folder on any fsspec address: s3://, gs://, az://, memory://, sftp://, ...
 
-Comes in: an address; who may write there is for the address's own package (s3fs, gcsfs, ...) to know. Goes out: whole
-files. Object stores put an object whole or not at all, so a write is one put; other file systems get a temporary name
-and a rename. There are no locks, so nothing here relies on any: names are unique, files never change, and a folder is
-looked at until two looks agree, since a long listing is no snapshot. Knows nothing of runs.
+Object stores put an object whole or not at all, so a write is one put; other file systems get a temporary name and a
+rename. There are no locks, so nothing here relies on any: names are unique, files never change, and a folder is looked
+at until two looks agree, since a long listing is no snapshot.
 """
 
 import contextlib
@@ -60,7 +59,6 @@ class RemoteFolder(AbstractFolder):
         return cls(address, system, root)
 
     def place(self, name: str) -> str:
-        """The file's address."""
         return f"{self.address}/{name}"
 
     def exists(self) -> bool:
@@ -69,7 +67,6 @@ class RemoteFolder(AbstractFolder):
             return bool(self._look())
 
     def has(self, name: str) -> bool:
-        """Whether there is such a file."""
         self._system.invalidate_cache()
         with self._read():
             return self._system.isfile(self._path(name))
@@ -86,12 +83,10 @@ class RemoteFolder(AbstractFolder):
         raise StoreError(f"the store at {self.address} changes faster than it can be listed. Fix: try again")
 
     def read(self, name: str) -> bytes:
-        """A file's bytes."""
         with self._read():
             return self._system.cat_file(self._path(name))
 
     def ends(self, sizes: Mapping[str, int]) -> dict[str, bytes]:
-        """The last bytes of all those files, many requests at once where the file system can."""
         if not sizes:
             return {}
         with self._read():
@@ -112,7 +107,6 @@ class RemoteFolder(AbstractFolder):
                 self._system.makedirs(self._root, exist_ok=True)
 
     def write(self, name: str, data: bytes | memoryview) -> None:
-        """One put; or a temporary name and a rename."""
         with self._wrote():
             if self._put_is_whole:
                 self._system.pipe_file(self._path(name), bytes(data))
@@ -122,12 +116,10 @@ class RemoteFolder(AbstractFolder):
             self._system.mv(partial, self._path(name))
 
     def delete(self, name: str) -> None:
-        """Delete the object."""
         with self._wrote(), contextlib.suppress(FileNotFoundError):
             self._system.rm_file(self._path(name))
 
     def drop_abandoned(self, seconds: float) -> None:
-        """Old temporary names, where the file system tells times."""
         if self._put_is_whole:
             return
         for name in [name for name in self.names() if name.startswith(_disk.PARTIAL)]:

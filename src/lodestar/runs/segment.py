@@ -1,8 +1,7 @@
 """One file of the store: some runs as one Parquet table, a row a run, curves as lists; a listing in its footer.
 
-Comes in: `Run`s and the names of removed ones. Goes out: bytes, and back again, exactly (NaN and inf included). What a
-listing shows stands as JSON in the file's metadata, beside the format's version, so that listing reads the footer only.
-Knows nothing of folders, locks or which segment is newest: each row carries the time it was written.
+What a listing shows stands as JSON in the file's metadata, so that listing reads the footer only. Each row carries the
+time it was written: which segment is newest is not known here.
 """
 
 import contextlib

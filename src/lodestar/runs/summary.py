@@ -1,7 +1,4 @@
-"""`RunSummary`: what a listing shows of a run, without its curves.
-
-Comes in: a `Run`, or the small columns of a stored one. Goes out: plain data. Knows nothing of files.
-"""
+"""`RunSummary`: what a listing shows of a run, without its curves."""
 
 import dataclasses
 import math

@@ -1,8 +1,6 @@
 """CSV files, for tables and for the logs of Lightning, Ultralytics and Ray alike: read by Arrow, a block at a time.
 
-Comes in: a file separated by commas, semicolons or tabs, also compressed. Goes out: its header, and batches of the
-columns asked for; or curves against a clock column, where each row is a logging call and many cells are empty. Types
-are set, not inferred: a column may be blank for its first million rows. Knows nothing of what a column means.
+Types are set, not inferred: a column may be blank for its first million rows.
 """
 
 import dataclasses

@@ -1,8 +1,4 @@
-"""Trackers that leave one CSV file a run, with its settings in a YAML file beside it: Lightning and Ultralytics.
-
-Comes in: the names of the two files and of the clock column. Goes out: runs, named by the path of their folder. Reads
-the header to list a run, the file to fetch it.
-"""
+"""Trackers that leave one CSV file a run, with its settings in a YAML file beside it: Lightning and Ultralytics."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -29,15 +25,10 @@ class AbstractCsvReader(AbstractReader):
         path = Path(address).expanduser()
         whole = path.is_file() and path.suffix == ".csv"  # a file named outright may have any name
         self._root, files = find(address, lambda name: whole or name == self.file, f"{self.file} ({self.kind})")
+        self.address = str(self._root)
         self._files = {key_in(self._root, path.parent): path for path in files}
 
-    @property
-    def address(self) -> str:
-        """The folder."""
-        return str(self._root)
-
     def list(self) -> Iterator[ListedRun]:
-        """Every folder with such a file."""
         for key, path in self._files.items():
             name, beside = name_in(self._root, path.parent), path.parent / self.settings
             version = fingerprint([path, beside])
@@ -50,7 +41,6 @@ class AbstractCsvReader(AbstractReader):
                 yield ListedRun(key, name, version, trouble=str(error))
 
     def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
-        """The wanted columns, every row."""
         return read_columns(self._files[run.key], quantities, self.clock)
 
     def _check(self, path: Path, found: Sequence[str]) -> None:

@@ -1,8 +1,6 @@
 """TensorBoard event files read whole: every scalar of every tag, in the order of logging, nothing sampled.
 
-Comes in: the event files of one folder, oldest first (a resumed job leaves several). Goes out: what was logged by tag,
-the hyperparameters, and how much was damaged. A session that starts at a step voids what was logged there and later, as
-TensorBoard has it. Knows nothing of folders or runs.
+A session that starts at a step voids what was logged there and later, as TensorBoard has it.
 """
 
 import dataclasses

@@ -1,8 +1,4 @@
-"""Log folders: which files of a kind lie at an address, and whether they changed.
-
-Comes in: a path, the shape of a file's name. Goes out: the files, in order, and a fingerprint of some of them. Knows
-nothing of what is in them.
-"""
+"""Log folders: which files of a kind lie at an address, and whether they changed."""
 
 import hashlib
 import os

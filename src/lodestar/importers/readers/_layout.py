@@ -1,8 +1,6 @@
 """One TensorBoard event taken apart: which scalars it holds and where their bytes stand.
 
-Comes in: an `Event` message, or the part after its step. Goes out: `Found`: scalars (simple values and tensors of one
-number, of any number type), hyperparameters, the end of a session. The fields are TensorFlow's event.proto,
-summary.proto and tensor.proto, and the hparams plugin's plugin_data.proto. Knows nothing of files or runs.
+The fields are TensorFlow's event.proto, summary.proto and tensor.proto, and the hparams plugin's plugin_data.proto.
 """
 
 import dataclasses

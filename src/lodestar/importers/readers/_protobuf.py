@@ -1,8 +1,6 @@
 """The wire format of protocol buffers, just enough to read the few messages trackers leave in files.
 
-Comes in: bytes. Goes out: a message's fields, one after another, as (number, value): an int for a varint, bytes for the
-rest (fixed-width numbers too). Unknown fields pass by; nothing is known of any message's meaning. Bytes that are no
-message raise `ValueError`.
+A field is an int for a varint, bytes for the rest. Bytes that are no message raise `ValueError`.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,6 @@
 """TFRecord files, the framing of TensorBoard's event files: length, checksum, data, checksum.
 
-Comes in: an open file. Goes out: blocks of records with their places, checksums verified; a half record at the end
-(a job still writing, or killed) is left for another day and counted. Knows nothing of what the records mean.
+A half record at the end (a job still writing, or killed) is left for another day and counted.
 """
 
 import dataclasses

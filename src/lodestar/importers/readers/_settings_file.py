@@ -1,7 +1,6 @@
-"""A run's config: nested settings made flat, from YAML and JSON files beside the logs.
+"""A run's config: nested settings made flat (`optimizer.lr`), from YAML and JSON files beside the logs.
 
-Comes in: a file, or nested data. Goes out: names and plain values: `optimizer.lr`, and short lists as JSON text. What
-is no plain value (None, objects, long lists) is left out. Only plain data is ever read from YAML: never Python objects.
+What is no plain value (None, objects, long lists) is left out. Python objects are never read from YAML.
 """
 
 import json

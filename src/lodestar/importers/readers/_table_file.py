@@ -1,8 +1,6 @@
 """Files of runs, read in pieces: CSV, TSV, JSON lines, JSON and Parquet behind one small interface.
 
-Comes in: a path. Goes out: column names first (cheap), then `Frame`s of some thousand rows with the columns asked for.
-Knows formats, not roles: what a column means is `roles.py`'s affair. A blank (null) stays apart from a NaN that was
-written as a value, where the format tells them apart.
+A blank (null) stays apart from a NaN that was written as a value, where the format tells them apart.
 """
 
 import abc
@@ -98,7 +96,6 @@ class CsvTable(AbstractTableFile):
     _names: Sequence[str] = ()
 
     def names(self) -> tuple[list[str], list[str]]:
-        """From the header line."""
         self._names = names = header(self.path)
         twice = [name for name in names if names.count(name) > 1]
         if twice:
@@ -106,7 +103,6 @@ class CsvTable(AbstractTableFile):
         return names, []
 
     def frames(self, numbers: Iterable[str], texts: Iterable[str]) -> Iterator[Frame]:
-        """A block of rows at a time."""
         known = self._names or self.names()[0]
         self.oddities.clear()
         types = dict.fromkeys(numbers, "float64") | dict.fromkeys(texts, "string")
@@ -124,7 +120,6 @@ class ParquetTable(AbstractTableFile):
     """Parquet, read a batch at a time, and only the columns asked for."""
 
     def names(self) -> tuple[list[str], list[str]]:
-        """From the footer."""
         return list(need("pyarrow.parquet", "cli").read_schema(self.path).names), []
 
     def frames(self, numbers: Iterable[str], texts: Iterable[str]) -> Iterator[Frame]:
@@ -143,7 +138,6 @@ class JsonLinesTable(AbstractTableFile):
         self._held: Frame | None = None
 
     def names(self) -> tuple[list[str], list[str]]:
-        """Every key that occurs."""
         columns: dict[str, list[Any]] = {}
         rows, held = 0, True
         for rows, record in enumerate(self._records(), 1):
@@ -161,7 +155,6 @@ class JsonLinesTable(AbstractTableFile):
         return list(columns), []
 
     def frames(self, numbers: Iterable[str], texts: Iterable[str]) -> Iterator[Frame]:
-        """Some thousand lines at a time."""
         if self._held is not None:
             yield self._held
             return

@@ -1,8 +1,7 @@
 """JSON files of whole runs: a `history` beside a `config`, a Keras history, a Transformers `trainer_state.json`.
 
-Comes in: one JSON document. Goes out: `Frame`s, one for each run in it. Understood: a list of flat records (a plain
-long table); a run as an object with `history` or `log_history`; a dict of lists; a list or a dict of such runs.
-Everything else in a run's object is a fact that holds for the whole run.
+Understood: a list of flat records (a plain long table); a run as an object with `history` or `log_history`; a dict of
+lists; a list or a dict of such runs. Everything else in a run's object is a fact that holds for the whole run.
 """
 
 import json
@@ -24,7 +23,6 @@ class JsonTable(AbstractTableFile):
         self._frames: list[Frame] | None = None
 
     def names(self) -> tuple[list[str], list[str]]:
-        """Every column and every fact of every run in the file."""
         columns: dict[str, None] = {}
         facts: dict[str, None] = {}
         for frame in self._all():
@@ -33,7 +31,6 @@ class JsonTable(AbstractTableFile):
         return list(columns), list(facts)
 
     def frames(self, numbers: Iterable[str], texts: Iterable[str]) -> Iterator[Frame]:
-        """All columns; the file is in memory anyway."""
         return iter(self._all())
 
     def _all(self) -> list[Frame]:

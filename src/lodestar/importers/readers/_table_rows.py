@@ -1,8 +1,4 @@
-"""Rows of a table sorted to the runs they belong to, blanks left out.
-
-Comes in: `Frame`s. Goes out: for each run its facts as written (`RunFacts`), or its curves in the order of the file
-(`RunRows`). Judges nothing: duplicates, NaN and order are the engine's affair.
-"""
+"""Rows of a table sorted to the runs they belong to, blanks left out: facts as written, curves in the file's order."""
 
 import dataclasses
 from collections.abc import Iterable

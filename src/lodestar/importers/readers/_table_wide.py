@@ -1,6 +1,5 @@
 """Wide tables: a row for each step, a column for each run and quantity, such as `run-1/loss` or `run-1 - val_acc`.
 
-Comes in: column names. Goes out: which run and which quantity each column holds, or None if the table is not wide.
 Judged by the names alone; `train/loss` and `val/loss` are parts of one run, not two runs.
 """
 

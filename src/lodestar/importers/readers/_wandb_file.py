@@ -1,9 +1,8 @@
 """The `.wandb` file a W&B client writes: a log of records in 32 KiB blocks, as LevelDB has it, each a protobuf message.
 
-Comes in: such a file. Goes out: a run's id, names, config and rows of history, in order. A half record at the end (a
-killed job) is left out and noted; so is a damaged one. The record's fields are those of wandb_internal.proto; W&B
-itself is not needed to read them, and may be of any version. (It has no reader to offer: that of older clients,
-`wandb.sdk.internal.datastore`, is gone since their core is no Python any more.)
+A half record at the end (a killed job) is left out and noted; so is a damaged one. The fields are those of
+wandb_internal.proto; W&B itself is not needed to read them, and may be of any version. (It has no reader to offer: that
+of older clients, `wandb.sdk.internal.datastore`, is gone since their core is no Python any more.)
 """
 
 import dataclasses

@@ -1,9 +1,8 @@
 """The Hugging Face Trainer: `trainer_state.json`, in an output folder or its checkpoints.
 
-Comes in: such a file, or a folder searched at any depth. Goes out: one run an output folder, from the latest state in
-it (each state holds the whole history up to then). The clock is the Trainer's global step. The entry with the totals
-of a finished training (`train_runtime`, the mean `train_loss`) is no point of a curve and is left out. Arguments are
-read from `training_args.json` if someone wrote one; `training_args.bin` is a pickle, and is never opened.
+One run an output folder, from the latest state in it (each state holds the whole history up to then). The entry with
+the totals of a finished training (`train_runtime`, the mean `train_loss`) is no point of a curve and is left out.
+Arguments are read from `training_args.json` if someone wrote one; `training_args.bin` is a pickle, and is never opened.
 """
 
 import os
@@ -33,6 +32,7 @@ class HuggingfaceReader(AbstractReader):
 
     def __init__(self, address: str | os.PathLike[str]):
         self._root, files = find(address, lambda name: name == FILE, f"{FILE} (Hugging Face Trainer)")
+        self.address = str(self._root)
         self._outputs: dict[Path, list[Path]] = {}
         for path in files:
             folder = path.parent
@@ -40,13 +40,7 @@ class HuggingfaceReader(AbstractReader):
             self._outputs.setdefault(folder.parent if inside else folder, []).append(path)
         self._folders = {key_in(self._root, folder): folder for folder in self._outputs}
 
-    @property
-    def address(self) -> str:
-        """The folder."""
-        return str(self._root)
-
     def list(self) -> Iterator[ListedRun]:
-        """Every output folder."""
         for key, folder in self._folders.items():
             name, path = name_in(self._root, folder), self._latest(folder)
             version = fingerprint([path])
@@ -62,7 +56,6 @@ class HuggingfaceReader(AbstractReader):
             yield ListedRun(key, name, version, logged, _config(state, path.parent, folder), _how_it_stands(state))
 
     def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
-        """The wanted quantities of the latest state."""
         entries = _history(_state(self._latest(self._folders[run.key])))
         found: dict[str, LoggedCurve] = {}
         for name in dict.fromkeys(quantities):

@@ -1,8 +1,7 @@
 """Lightning's CSVLogger: `metrics.csv` with sparse rows, `hparams.yaml` beside it.
 
-Comes in: a metrics.csv, or a folder searched at any depth. Goes out: one run a version folder (`lightning_logs/
-version_3`). The clock is the `step` column: the optimizer's global step, counted from 0. Learning rates are the columns
-of LearningRateMonitor (`lr-AdamW`, `lr-AdamW/pg1`). Knows nothing of Lightning itself, which need not be installed.
+The clock is the `step` column: the optimizer's global step, counted from 0. Learning rates are the columns of
+LearningRateMonitor (`lr-AdamW`, `lr-AdamW/pg1`).
 """
 
 from typing import ClassVar

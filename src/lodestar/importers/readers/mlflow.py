@@ -1,7 +1,6 @@
 """MLflow: a tracking server, an SQLite store, an old `mlruns` folder, or whatever else MLflow's own client can open.
 
-Comes in: a tracking URI. Goes out: runs with their whole histories. Which backend answers is decided here; each is a
-file of its own. A server, an SQLite file and a folder are read without importing MLflow, which takes seconds.
+Which backend answers is decided here. Only the last imports MLflow, which takes seconds.
 """
 
 import itertools
@@ -24,23 +23,16 @@ class MlflowReader(AbstractBulkReader):
 
     def __init__(self, address: str, *, experiment: Sequence[str] = ()):
         self._backend = _open(address)
+        self.address = self._backend.address
         self._experiments = self._chosen([experiment] if isinstance(experiment, str) else list(experiment))
 
-    @property
-    def address(self) -> str:
-        """The tracking URI."""
-        return self._backend.address
-
     def list(self) -> Iterator[ListedRun]:
-        """Runs in the order they began, experiment by experiment."""
         return self._backend.runs(self._experiments)
 
     def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
-        """One run's histories."""
         return self._backend.histories([run.key], quantities).get(run.key, {})
 
     def fetch_many(self, runs: Sequence[ListedRun], quantities: Sequence[str]) -> Mapping[str, Curves]:
-        """Several runs' histories."""
         return self._backend.histories([run.key for run in runs], quantities)
 
     def _chosen(self, wanted: Sequence[str]) -> dict[str, str]:

@@ -1,7 +1,4 @@
-"""What MLflow's several stores have in common: experiments, runs, histories; and how MLflow writes odd numbers.
-
-Comes in: what a store says. Goes out: `ListedRun` and `LoggedCurve`. Knows no protocol and no file.
-"""
+"""What MLflow's several stores have in common: experiments, runs, histories; and how MLflow writes odd numbers."""
 
 import abc
 import hashlib

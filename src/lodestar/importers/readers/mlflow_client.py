@@ -1,7 +1,4 @@
-"""Whatever else MLflow's own client can open: PostgreSQL, MySQL, Databricks, plug-ins. Slow, and always right.
-
-Comes in: a tracking URI. Goes out: runs and whole histories, metric by metric.
-"""
+"""Whatever else MLflow's own client can open: PostgreSQL, MySQL, Databricks, plug-ins. Slow, and always right."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -25,11 +22,9 @@ class ClientBackend(AbstractBackend):
             raise TrackerError(self._cannot(error)) from error
 
     def experiments(self) -> dict[str, str]:
-        """All pages."""
         return {item.experiment_id: item.name for item in self._all(self._client.search_experiments)}
 
     def runs(self, experiments: Mapping[str, str]) -> Iterator[ListedRun]:
-        """All pages, experiment by experiment."""
         view = need("mlflow.entities", "mlflow").ViewType.ALL
         for key, name in experiments.items():
             for run in self._all(
@@ -41,7 +36,6 @@ class ClientBackend(AbstractBackend):
                 yield _listed(run, name)
 
     def histories(self, runs: Sequence[str], quantities: Sequence[str]) -> dict[str, dict[str, LoggedCurve]]:
-        """One after another."""
         found: dict[str, dict[str, LoggedCurve]] = {run: {} for run in runs}
         for run in runs:
             for name in quantities:

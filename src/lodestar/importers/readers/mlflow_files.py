@@ -1,7 +1,7 @@
 """MLflow's old file store (`mlruns`), read as the plain files it is: newer versions of MLflow refuse to.
 
-Comes in: the folder. Goes out: runs and whole histories. A metric is a file of lines "timestamp value step"; a
-parameter or a tag is a file with its value; slashes in names are folders.
+A metric is a file of lines "timestamp value step"; a parameter or a tag is a file with its value; slashes in names are
+folders.
 """
 
 import contextlib
@@ -42,7 +42,6 @@ class FilesBackend(AbstractBackend):
         return False
 
     def experiments(self) -> dict[str, str]:
-        """Those not deleted, by the name in their meta file."""
         found: dict[str, str] = {}
         for folder in sorted(_folders(self._root)):
             meta = _meta(folder)
@@ -51,7 +50,6 @@ class FilesBackend(AbstractBackend):
         return found
 
     def runs(self, experiments: Mapping[str, str]) -> Iterator[ListedRun]:
-        """Each folder with a meta file is a run; in the order they began."""
         for key, name in experiments.items():
             metas = [(folder, meta) for folder in _folders(self._root / key) if (meta := _meta(folder))]
             metas = [(folder, meta) for folder, meta in metas if "run_id" in meta or "run_uuid" in meta]
@@ -60,7 +58,6 @@ class FilesBackend(AbstractBackend):
                 yield _listed(folder, meta, name)
 
     def histories(self, runs: Sequence[str], quantities: Sequence[str]) -> dict[str, dict[str, LoggedCurve]]:
-        """File by file."""
         found: dict[str, dict[str, LoggedCurve]] = {}
         for run in runs:
             folder = self._folder(run)

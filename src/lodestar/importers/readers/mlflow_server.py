@@ -1,8 +1,7 @@
 """MLflow over HTTP: listings by the thousand, histories of many runs at once.
 
-Comes in: a server's address. Goes out: runs and whole histories. The bulk endpoint answers for up to 100 runs, but cuts
-its answer at 25,000 values without saying so; what may have been cut is asked for again. A server without it (old, or
-someone else's) is asked run by run, page by page. The sampled endpoints are never used.
+The bulk endpoint answers for up to 100 runs, but cuts its answer at 25,000 values without saying so; what may have been
+cut is asked for again. A server without it (old, or someone else's) is asked run by run, page by page.
 """
 
 import json
@@ -33,14 +32,12 @@ class ServerBackend(AbstractBackend):
         self._has_bulk = True
 
     def experiments(self) -> dict[str, str]:
-        """Asked page by page."""
         found: dict[str, str] = {}
         for page in self._pages("experiments/search", {"max_results": _PAGE, "view_type": "ACTIVE_ONLY"}):
             found |= {item["experiment_id"]: item["name"] for item in page.get("experiments", ())}
         return found
 
     def runs(self, experiments: Mapping[str, str]) -> Iterator[ListedRun]:
-        """Asked page by page, experiment by experiment."""
         for key, name in experiments.items():
             asked = {"experiment_ids": [key], "max_results": _PAGE, "run_view_type": "ALL"}
             for page in self._pages("runs/search", {**asked, "order_by": ["attributes.start_time ASC"]}):

@@ -1,7 +1,6 @@
 """MLflow's SQLite store, read in place: read-only, beside a server that may be writing.
 
-Comes in: a database file. Goes out: runs and whole histories in the order they were logged. Knows the tables of MLflow
-1.0 and later; one that looks otherwise is left to MLflow's own client.
+Knows the tables of MLflow 1.0 and later; one that looks otherwise is left to MLflow's own client.
 """
 
 import sqlite3
@@ -54,14 +53,12 @@ class SqliteBackend(AbstractBackend):
         self._lock = threading.Lock()
 
     def experiments(self) -> dict[str, str]:
-        """Those not deleted."""
         rows = self._ask(
             "SELECT experiment_id, name FROM experiments WHERE lifecycle_stage = 'active' ORDER BY experiment_id"
         )
         return {str(key): name for key, name in rows}
 
     def runs(self, experiments: Mapping[str, str]) -> Iterator[ListedRun]:
-        """Some hundred runs at a time, with what belongs to them."""
         for key, experiment in experiments.items():
             keys = [
                 row[0]

@@ -1,10 +1,8 @@
 """Optuna: the trials of studies in a database or a journal file.
 
-Comes in: the storage's address. Goes out: a run for each trial. Its intermediate values are the quantity "value", with
-the study's direction. A user attribute that holds numbers over time is a curve too: a list (one value for each
-intermediate value, or for each step), a list of [step, value] pairs, or a mapping step -> value. Parameters and other
-attributes are the config. Optuna keeps neither loss nor learning rate by itself: a trial that did not add them lacks
-them.
+Intermediate values are the quantity "value", with the study's direction. A user attribute that holds numbers over time
+is a curve too: a list (one value for each intermediate value, or for each step), a list of [step, value] pairs, or a
+mapping step -> value. Parameters and other attributes are the config.
 """
 
 import hashlib
@@ -35,7 +33,7 @@ class OptunaReader(AbstractReader):
 
     def __init__(self, address: str, *, study: Sequence[str] = ()):
         self._optuna = need("optuna", "optuna")
-        self._address, storage = _open(address)
+        self.address, storage = _open(address)
         self._studies = self._chosen(storage, [study] if isinstance(study, str) else list(study))
         ways = {one.direction.name for one in self._studies if len(one.directions) == 1}
         self.roles = {"metric": VALUE}
@@ -43,13 +41,7 @@ class OptunaReader(AbstractReader):
             self.roles["direction"] = "max" if ways == {"MAXIMIZE"} else "min"
         self._trials: dict[str, Any] = {}
 
-    @property
-    def address(self) -> str:
-        """The storage's URL or path."""
-        return self._address
-
     def list(self) -> Iterator[ListedRun]:
-        """Trials by number, study by study."""
         for study in self._studies:
             for trial in study.get_trials(deepcopy=False):
                 key = f"{study.study_name}/{trial.number}"
@@ -57,7 +49,6 @@ class OptunaReader(AbstractReader):
                 yield _listed(key, study.study_name, trial)
 
     def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
-        """The trial's curves."""
         if run.key not in self._trials:
             collected = {listed.key for listed in self.list()}
             if run.key not in collected:

@@ -1,9 +1,8 @@
 """Ray Tune: one folder a trial, with `result.json` (a JSON object for each report) and `params.json`.
 
-Comes in: an experiment's folder, a trial's, or one that holds experiments (`~/ray_results`). Goes out: one run a trial,
-grouped by experiment. The clock is `training_iteration`, which counts reports. Nested results are joined with "/", as
-Ray does. How a trial stands is read from the experiment's state file, which holds pickles too: those stay shut. Older
-folders without result.json are read from `progress.csv`. Ray need not be installed.
+The clock is `training_iteration`, which counts reports. Nested results are joined with "/", as Ray does. How a trial
+stands is read from the experiment's state file, which holds pickles too: those stay shut. Older folders without
+result.json are read from `progress.csv`.
 """
 
 import json
@@ -38,18 +37,13 @@ class RayTuneReader(AbstractReader):
     def __init__(self, address: str | os.PathLike[str]):
         fits = {"result.json", "progress.csv"}.__contains__
         self._root, files = find(address, fits, "result.json or progress.csv (Ray Tune trial)")
+        self.address = str(self._root)
         self._trials: dict[str, Path] = {}
         for path in files:  # sorted: result.json comes after progress.csv, and takes its place
             self._trials[key_in(self._root, path.parent)] = path
         self._states: dict[Path, dict[str, str]] = {}
 
-    @property
-    def address(self) -> str:
-        """The folder."""
-        return str(self._root)
-
     def list(self) -> Iterator[ListedRun]:
-        """Every trial."""
         for key, path in self._trials.items():
             folder, name = path.parent, name_in(self._root, path.parent)
             state = self._state(folder)
@@ -62,7 +56,6 @@ class RayTuneReader(AbstractReader):
             yield ListedRun(key, name, version, quantities, config, state, group=folder.parent.name or None)
 
     def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
-        """Every report of the wanted quantities."""
         path = self._trials[run.key]
         if path.suffix == ".csv":
             return read_columns(path, quantities, CLOCK)

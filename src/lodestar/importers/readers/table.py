@@ -1,9 +1,7 @@
-"""Tables: CSV, TSV, JSON lines, JSON or Parquet files of runs.
+"""Tables: CSV, TSV, JSON lines, JSON or Parquet files of runs, long or wide (a column for each run).
 
-Comes in: files, or folders of them, long (a row for each run and step; or a file for each run) or wide (a column for
-each run). Goes out: their runs, named by a column, by the file itself or after it. The guess is made from the names in
-all headers; then columns of facts are read to list the runs, and columns of numbers to fetch them. The clock is the
-step column, or the number of the row.
+The guess is made from the names in all headers; then columns of facts are read to list the runs, and columns of numbers
+to fetch them. The clock is the step column, or the number of the row.
 """
 
 import os
@@ -65,7 +63,7 @@ class TableReader(AbstractHeadedReader):
         if layout not in LAYOUTS:
             raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
         self._own, self._layout, self.on_rows = {"run": run, "status": status}, layout, on_rows
-        self._address = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+        self.address = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
         self._guess: RoleGuess | None = None
         self._names: dict[Path, list[str]] = {}
         self._wide: dict[Path, tuple[WideColumn, ...]] = {}
@@ -73,13 +71,7 @@ class TableReader(AbstractHeadedReader):
         self._rows = 0
         self.oddities: list[tuple[str, Note]] = []
 
-    @property
-    def address(self) -> str:
-        """The file or folder, the first of several."""
-        return self._address
-
     def guess(self, choices: Choices) -> RoleGuess:
-        """From the names in all files together."""
         names: dict[str, None] = {}
         facts: dict[str, None] = {}
         for file, _ in self._files:
@@ -97,7 +89,6 @@ class TableReader(AbstractHeadedReader):
         return self._guess
 
     def list(self) -> Iterator[ListedRun]:
-        """Every run, in the order of first appearance."""
         guess = self._guess or self.guess(Choices())
         columns = [column for role in FACTS if role != "run" and (column := guess[role])]
         runs: dict[str, RunFacts] = {}
@@ -129,7 +120,6 @@ class TableReader(AbstractHeadedReader):
             yield ListedRun("", "(no name)", version, trouble=f"{nameless} rows name no run")
 
     def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
-        """One run's columns."""
         return self.fetch_many([run], quantities)[run.key]
 
     def fetch_many(self, runs: Sequence[ListedRun], quantities: Sequence[str]) -> Mapping[str, Curves]:

@@ -1,12 +1,9 @@
 """TensorBoard: a folder of event files is a run. Read by our own reader: no TensorFlow, no TensorBoard, no sampling.
 
 It stays because TensorBoard's own `EventAccumulator` takes 11 times as long for 1,000,000 scalars, on one core
-(`python -m benchmarks trackers_tensorboard` times both).
-
-Comes in: a folder (searched at any depth) or one event file. Goes out: its runs, named by their path. The clock is the
-step that was passed when logging. Two habits of torch's `SummaryWriter` are undone: the sub-folders of `add_scalars`
-("loss_train" with the tag "loss") are the run's own quantities ("loss/train"), and those of `add_hparams` are its
-config. Lightning's `hparams.yaml` is config too. Knows nothing of what the tags mean.
+(`python -m benchmarks trackers_tensorboard` times both). Two habits of torch's `SummaryWriter` are undone: the
+sub-folders of `add_scalars` ("loss_train" with the tag "loss") are the run's own quantities ("loss/train"), and those
+of `add_hparams` are its config.
 """
 
 import dataclasses
@@ -56,6 +53,7 @@ class TensorboardReader(AbstractReader):
 
     def __init__(self, address: str | os.PathLike[str]):
         self._root, files = find(address, lambda name: "tfevents" in name, "TensorBoard event file (*tfevents*)")
+        self.address = str(self._root)
         self._folders: dict[Path, list[Path]] = {}
         for path in files:
             self._folders.setdefault(path.parent, []).append(path)
@@ -66,13 +64,7 @@ class TensorboardReader(AbstractReader):
         self._held: dict[Path, dict[str, LoggedCurve]] = {}  # read when listed, handed out when fetched
         self._room = _ROOM
 
-    @property
-    def address(self) -> str:
-        """The folder."""
-        return str(self._root)
-
     def list(self) -> Iterator[ListedRun]:
-        """Every folder with event files of its own, in the order of their paths."""
         for folder in self._folders:
             try:
                 if folder.parent not in self._folders or not self._belongs(folder):
@@ -82,7 +74,6 @@ class TensorboardReader(AbstractReader):
                 yield ListedRun(*self._called(folder), version, trouble=str(error))
 
     def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
-        """Every scalar of the wanted tags."""
         folder = self._root / run.key
         wanted = set(quantities)
         found = self._read(folder, {name: name for name in wanted})

@@ -1,9 +1,7 @@
 """Weights & Biases through its public API: whole histories, one quantity at a time.
 
-Comes in: "entity/project" (and an account: `wandb login`, or WANDB_API_KEY; WANDB_BASE_URL for a server of your own).
-Goes out: its runs. `scan_history` is asked for one key at a time: with several it returns only the rows that have them
-all; `history`, which samples, is never asked. The clock is `_step`, which counts calls of `log` unless one was passed.
-Folders of offline runs: see `wandb_offline.py`.
+`scan_history` is asked for one key at a time: with several it returns only the rows that have them all; `history`,
+which samples, is never asked. The clock is `_step`, which counts calls of `log` unless one was passed.
 """
 
 import inspect
@@ -40,31 +38,24 @@ class WandbReader(AbstractReader):
             )
         wandb = need("wandb", "wandb")
         self._api = _ask(address, lambda: wandb.Api(timeout=timeout))
-        self._path = "/".join(parts)
+        self.address = "/".join(parts)
         if len(parts) == 1:
-            self._path = f"{_ask(address, lambda: self._api.default_entity)}/{address}"
+            self.address = f"{_ask(address, lambda: self._api.default_entity)}/{address}"
         self._runs: dict[str, Any] = {}
 
-    @property
-    def address(self) -> str:
-        """Entity and project."""
-        return self._path
-
     def list(self) -> Iterator[ListedRun]:
-        """Every run of the project, oldest first."""
         options: dict[str, Any] = {"order": "+created_at", "per_page": _RUNS_PAGE}
         if "lazy" in inspect.signature(self._api.runs).parameters:  # since wandb 0.22: config and keys only when asked
             options["lazy"] = False
-        pages = iter(_ask(self._path, lambda: self._api.runs(self._path, **options)))
-        while (run := _ask(self._path, lambda: next(pages, None))) is not None:
+        pages = iter(_ask(self.address, lambda: self._api.runs(self.address, **options)))
+        while (run := _ask(self.address, lambda: next(pages, None))) is not None:
             self._runs[run.id] = run
             yield _listed(run)
 
     def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
-        """The whole history of each wanted quantity, key by key."""
         known = self._runs.get(run.key)
         if known is None:
-            known = _ask(self._path, lambda: self._api.run(f"{self._path}/{run.key}"))
+            known = _ask(self.address, lambda: self._api.run(f"{self.address}/{run.key}"))
         counts = _counts(known)
         wanted = [name for name in dict.fromkeys(quantities) if name in counts]
         return {name: self._scan(known, name, counts[name]) for name in wanted}
@@ -84,7 +75,7 @@ class WandbReader(AbstractReader):
         return LoggedCurve(found[:, 0].copy(), found[:, 1].copy(), (short,) if len(found) < count else ())
 
     def _rows(self, run: Any, keys: Sequence[str]) -> Sequence[Mapping[str, Any]]:
-        return _ask(self._path, lambda: [*run.scan_history(keys=[*keys], page_size=_PAGE)])
+        return _ask(self.address, lambda: [*run.scan_history(keys=[*keys], page_size=_PAGE)])
 
 
 def _listed(run: Any) -> ListedRun:

@@ -1,8 +1,6 @@
 """Weights & Biases without an account: the `.wandb` files in the run folders a client leaves on disk.
 
-Comes in: a folder searched at any depth (`wandb/`, `offline-run-...`), or one file. Goes out: its runs; several folders
-of one run id are one run that was resumed. The clock is `_step`, which counts calls of `log` unless a step was passed.
-Folders of runs that were synced are read as well. W&B need not be installed.
+Several folders of one run id are one run that was resumed. Folders of runs that were synced are read as well.
 """
 
 import os
@@ -30,18 +28,13 @@ class WandbOfflineReader(AbstractReader):
 
     def __init__(self, address: str | os.PathLike[str]):
         what = "run-*.wandb file (W&B run folder)"
-        self._root, files = find(address, lambda name: name.endswith(".wandb"), what)
+        root, files = find(address, lambda name: name.endswith(".wandb"), what)
+        self.address = str(root)
         self._runs: dict[str, list[Path]] = {}
         for path in dict.fromkeys(path.resolve() for path in files):  # latest-run is a link to another of them
             self._runs.setdefault(path.stem.removeprefix("run-"), []).append(path)
 
-    @property
-    def address(self) -> str:
-        """The folder."""
-        return str(self._root)
-
     def list(self) -> Iterator[ListedRun]:
-        """Every run id."""
         for key, paths in self._runs.items():
             version, quantities = fingerprint(paths), dict[str, None]()
 
@@ -59,7 +52,6 @@ class WandbOfflineReader(AbstractReader):
             yield ListedRun(key, last.name or key, version, names, flat(settings), last.state, last.project or None)
 
     def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
-        """Every row of the wanted quantities, file after file."""
         points: dict[str, list[tuple[float, float]]] = {name: [] for name in quantities}
 
         def keep(step: int, row: dict[str, Any]) -> None:
