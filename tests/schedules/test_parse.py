@@ -83,7 +83,7 @@ def test_a_run_has_steps():
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_family_is_told_in_the_docs_with_its_defaults(name):
-    text = (Path(__file__).parents[2] / "docs" / "sweep.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "sweep.md").read_text()
     line = next(line for line in text.splitlines() if line.startswith(f"| `{name}` |"))
     assert {key: float(value) for key, value in re.findall(r"`(\w+)=([\d.e]+)`", line)} == FAMILIES[name].defaults
     assert np.isfinite(FAMILIES[name](1.0, 10).rates).all()
