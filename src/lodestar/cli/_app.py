@@ -29,15 +29,6 @@ class SentenceGroup(TyperGroup):
             raise typer.Exit(1) from error
 
 
-class DefaultGroup(TyperGroup):
-    """A group whose first command runs when the first word names none: `import FILES` is `import table FILES`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0] not in self.commands and args[0] not in SETTINGS["help_option_names"]:
-            args = [next(iter(self.commands)), *args]
-        return super().parse_args(ctx, args)
-
-
 def build(commands: Mapping[str, str], *, others: bool = True) -> typer.Typer:
     """The app with every command registered, in order; `others`: those of other packages as well, at the end."""
     order = list(commands)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
     from rich.table import Table
     from rich.text import Text
 
@@ -77,14 +78,19 @@ def number(value: float | None, digits: int = 4) -> str:
     return "-" if value is None or math.isnan(value) else f"{value:.{digits}g}"
 
 
+def bars(*more: str, quiet: bool, transient: bool = False) -> "Progress":
+    """Bars on stderr, on a terminal only; `more` are columns after the usual ones."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), *more)
+    console = err()
+    return Progress(*columns, console=console, transient=transient, disable=quiet or not console.is_terminal)
+
+
 @contextmanager
 def progress(what: str, total: int | None, *, quiet: bool = False) -> Iterator[Any]:
-    """A bar on stderr while something lasts; yields `update(done, text)`. Shown on a terminal only."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = err()
-    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
+    """A bar on stderr while something lasts; yields `update(done, text)`."""
+    with bars(quiet=quiet, transient=True) as bar:
         task = bar.add_task(what, total=total)
 
         def update(done: int, text: str = what) -> None:

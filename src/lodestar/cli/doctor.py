@@ -20,9 +20,7 @@ COLOURS = {"error": "bold red", "warning": "yellow", "advice": "cyan"}
 def doctor(
     runs: Annotated[str, Argument(help="A store; or a table, or a folder of them, that could be imported.")],
     everything: Annotated[bool, Option("--all", help=f"Name every run, not just {SHOWN} to a finding.")] = False,
-    skip_damaged: Annotated[
-        bool, Option("--skip-damaged", help="Look at what can be read of a damaged store.")
-    ] = False,
+    skip_damaged: Annotated[bool, Option("--skip-damaged", help="Use what can be read of a damaged store.")] = False,
     as_json: Annotated[bool, Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Say what is wrong or thin in your runs, and the cure.

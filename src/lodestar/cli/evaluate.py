@@ -35,12 +35,10 @@ def evaluate_command(
             help="Only runs with this fact (seed, schedule, peak_lr, task, source, name, ...); may be repeated.",
         ),
     ] = None,
-    everything: Annotated[
-        bool, Option("--all", help="Test all runs, also those the fit may have learned from.")
-    ] = False,
+    everything: Annotated[bool, Option("--all", help="Test all runs, also those the fit may have seen.")] = False,
     seen: Annotated[
         list[float] | None,
-        Option(metavar="FRACTION", help="How much of a run is shown; may be repeated. Default: 0.05 and 0.5."),
+        Option(metavar="FRACTION", help="How much of a run is shown; repeatable. Default: 0.05 and 0.5."),
     ] = None,
     first_epoch: Annotated[
         float | None,
@@ -48,9 +46,7 @@ def evaluate_command(
     ] = None,
     most: Annotated[int, Option(min=1, help="Test no more runs than this.")] = 200,
     out: Annotated[Path | None, Option("--out", "-o", metavar="PAGE", help="Write one HTML page.")] = None,
-    figures: Annotated[
-        Path | None, Option(metavar="FOLDER", help="Write every figure as PNG and SVG.", show_default=False)
-    ] = None,
+    figures: Annotated[Path | None, Option(metavar="FOLDER", help="Write every figure as PNG and SVG.")] = None,
     as_json: Annotated[bool, Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Say how good a forecaster is, on runs it never saw.

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 def explain_command(
     log: Annotated[Path, Argument(help="The file given to the job as Scheduler(log=...).")],
-    out: Annotated[
-        Path | None, Option("--out", "-o", help="Draw a figure into this file (.png or .svg) as well.")
-    ] = None,
+    out: Annotated[Path | None, Option("--out", "-o", help="Draw it into this .png or .svg as well.")] = None,
     as_json: Annotated[bool, Option("--json", help="Print every decision as JSON.")] = False,
 ) -> None:
     """Show what the scheduler did in a run, decision by decision, and why.

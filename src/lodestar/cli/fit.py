@@ -21,19 +21,14 @@ def fit_command(
     out: Annotated[Path, Option("--out", "-o", help="The forecaster file to write.")],
     preset: Annotated[str, Option(help="'default', the fast one; 'paper', the paper's settings, slow.")] = "default",
     members: Annotated[
-        int | None,
-        Option(min=1, help="Forecasters in the ensemble, fitted side by side on the cores; default 2, paper 1."),
+        int | None, Option(min=1, help="Forecasters in the ensemble, fitted side by side; default 2, paper 1.")
     ] = None,
     seed: Annotated[int, Option(help="Seed of everything random; the same seed gives the same file.")] = 0,
     updates: Annotated[int | None, Option(min=1, help="Most gradient updates; the preset says how many.")] = None,
-    hold_out: Annotated[
-        float, Option(min=0.0, max=0.89, help="Share of runs held out to check on and to stop by.")
-    ] = 0.15,
+    hold_out: Annotated[float, Option(min=0.0, max=0.89, help="Share of runs held out to check and stop by.")] = 0.15,
     points: Annotated[int | None, Option(min=20, help="Points on the grid of a run; default: as logged.")] = None,
     metric_kind: Annotated[str, Option(help="accuracy, percent, loss or any; 'auto' judges from the values.")] = "auto",
-    leave_seed: Annotated[
-        list[int] | None, Option("--leave-seed", help="Leave runs with this seed out, to evaluate on; repeatable.")
-    ] = None,
+    leave_seed: Annotated[list[int] | None, Option(help="Leave this seed out, to evaluate on; repeatable.")] = None,
     change: Annotated[
         list[str] | None,
         Option("--set", metavar="NAME=VALUE", help="Change any other setting, such as latent=32; repeatable."),
@@ -147,26 +142,11 @@ class _Bars:
     """A progress bar a member: updates done, time left, error on the held-out runs."""
 
     def __init__(self, members: int, updates: int, *, quiet: bool):
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        console = _screen.err()
-        self._plain = not quiet and not console.is_terminal  # a log file: a line now and then instead of a bar
+        self._plain = not quiet and not _screen.err().is_terminal  # a log file: a line now and then instead of a bar
         self._told = [0.0] * members
-        self._shown = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[error]}"),
-            console=console,
-            disable=quiet or not console.is_terminal,
-        )
-        self._tasks = [
-            self._shown.add_task(
-                f"fitting{f' {m + 1}/{members}' if members > 1 else ''}", total=updates, error="compiling"
-            )
-            for m in range(members)
-        ]
+        self._shown = _screen.bars("{task.fields[error]}", quiet=quiet)
+        names = [f"fitting {number}/{members}" for number in range(1, members + 1)] if members > 1 else ["fitting"]
+        self._tasks = [self._shown.add_task(name, total=updates, error="compiling") for name in names]
 
     def __enter__(self) -> "_Bars":
         self._shown.start()

@@ -23,9 +23,7 @@ def forecast_command(
     runs: Annotated[str, Argument(help="A store of runs, or a table that could be imported.")],
     name: Annotated[str | None, Option("--run", help="Which run; may be left out if there is one.")] = None,
     seen: Annotated[float, Option(min=0.001, max=1.0, help="How much of the run to show the forecaster.")] = 1.0,
-    total_steps: Annotated[
-        int | None, Option(min=1, help="Planned length, for a run that is still going or was cut short.")
-    ] = None,
+    total_steps: Annotated[int | None, Option(min=1, help="Planned length of a run still going or cut short.")] = None,
     level: Annotated[float, Option(help="Share of runs the intervals are meant to hold: 0.5, 0.8, 0.9 or 0.95.")] = 0.8,
     out: Annotated[Path | None, Option("--out", "-o", help="Draw it into this .png or .svg as well.")] = None,
     as_json: Annotated[bool, Option("--json", help="Print every point as JSON.")] = False,

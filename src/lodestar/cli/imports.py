@@ -10,9 +10,10 @@ from typing import Annotated, Any
 
 import typer
 from typer import Argument, Option
+from typer.core import TyperGroup
 
 from lodestar.cli import _screen
-from lodestar.cli._app import SETTINGS, DefaultGroup
+from lodestar.cli._app import SETTINGS
 from lodestar.cli._import_screen import show_guess, show_plan, show_report
 from lodestar.importers.registry import READERS, ReaderEntry, ReaderOption
 
@@ -25,11 +26,15 @@ _SAME_EVERYWHERE = (
 )
 
 
-class ImportGroup(DefaultGroup):
-    """`import csv` is `import table`."""
+class ImportGroup(TyperGroup):
+    """`import FILES` is `import table FILES`, and so is `import csv FILES`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, [ALIASES.get(args[0], args[0]), *args[1:]] if args else args)
+        if args and args[0] in ALIASES:
+            args = [ALIASES[args[0]], *args[1:]]
+        elif args and args[0] not in (*self.commands, *SETTINGS["help_option_names"]):
+            args = ["table", *args]
+        return super().parse_args(ctx, args)
 
 
 group = typer.Typer(cls=ImportGroup, no_args_is_help=True, rich_markup_mode=None, context_settings=SETTINGS)

@@ -16,28 +16,19 @@ if TYPE_CHECKING:
 
 
 def report_command(
-    runs: Annotated[
-        list[str], Argument(help="A store of runs, or a table that could be imported; several are read as one.")
-    ],
-    model: Annotated[
-        Path | None, Option("--model", "-m", help="A forecaster file: how good it is, and forecast fans.")
-    ] = None,
+    runs: Annotated[list[str], Argument(help="Stores of runs, or tables that could be imported, read as one.")],
+    model: Annotated[Path | None, Option("--model", "-m", help="A forecaster file, to be tested and drawn.")] = None,
     log: Annotated[
         list[Path] | None,
         Option(
-            "--log",
-            "-l",
-            metavar="DECISIONS",
-            help="A decision log of a steered run, or a folder of them; may be repeated.",
+            "--log", "-l", metavar="DECISIONS", help="A decision log of a steered run, or a folder of them; repeatable."
         ),
     ] = None,
     out: Annotated[Path, Option("--out", "-o", metavar="PAGE", help="The file to write.")] = Path("report.html"),
     title: Annotated[str, Option(help="The page's title. Default: the task and the number of runs.")] = "",
     drawn: Annotated[int, Option(min=1, help="Draw the curves of no more runs than this.")] = 150,
     most: Annotated[int, Option(min=1, help="Test the forecaster on no more runs than this.")] = 60,
-    skip_damaged: Annotated[
-        bool, Option("--skip-damaged", help="Report on what can be read of a damaged store.")
-    ] = False,
+    skip_damaged: Annotated[bool, Option("--skip-damaged", help="Use what can be read of a damaged store.")] = False,
     as_json: Annotated[bool, Option("--json", help="Print what is on the page as JSON.")] = False,
 ) -> None:
     """Write one HTML page on your runs: open it anywhere, send it to anyone.

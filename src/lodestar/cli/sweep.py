@@ -16,13 +16,9 @@ SHOWN_FAILURES = 3
 
 
 def sweep_command(
-    function: Annotated[
-        str | None, Argument(help="Your training function: module:name or path/to/file.py:name.")
-    ] = None,
+    function: Annotated[str | None, Argument(help="Your training function: module:name or path/file.py:name.")] = None,
     out: Annotated[str, Option("--out", "-o", metavar="STORE", help="The store to write to; made if missing.")] = "",
-    command: Annotated[
-        str | None, Option(metavar="LINE", help="A shell command instead of a function; see below.")
-    ] = None,
+    command: Annotated[str | None, Option(metavar="LINE", help="A shell command, not a function; see below.")] = None,
     space: Annotated[
         str,
         Option(
@@ -31,35 +27,25 @@ def sweep_command(
         ),
     ] = "sobol",
     runs: Annotated[int | None, Option(min=1, help="How many runs; default 100, or all that a file lists.")] = None,
-    steps: Annotated[
-        int | None, Option(min=1, help="Updates in a run; default: that of the function's total_steps.")
-    ] = None,
+    steps: Annotated[int | None, Option(min=1, help="Updates in a run; default: the function's total_steps.")] = None,
     peak: Annotated[
-        tuple[float, float] | None,
-        Option(metavar="LOW HIGH", help="Lowest and highest peak rate; default 1e-4 0.1.", show_default=False),
+        tuple[float, float] | None, Option(metavar="LOW HIGH", help="Lowest and highest peak rate; default 1e-4 0.1.")
     ] = None,
     seeds: Annotated[int | None, Option(min=1, help="Seeds for each schedule of a grid or a list.")] = None,
     seed: Annotated[int, Option(min=0, help="Seed of the sweep: the same seed gives the same trials.")] = 0,
     metric: Annotated[str, Option(metavar="NAME", help="What your metric is called.")] = "metric",
     direction: Annotated[str, Option(metavar="max|min", help="Which metric is better.")] = "max",
     task: Annotated[str | None, Option(metavar="NAME", help="The task's name, kept with each run.")] = None,
-    jobs: Annotated[
-        int | None, Option("--jobs", "-j", min=1, help="Trials at once; default: one for each core.")
-    ] = None,
+    jobs: Annotated[int | None, Option("--jobs", "-j", min=1, help="Trials at once; default: one a core.")] = None,
     threads: Annotated[int, Option(min=1, help="Threads (and cores) for each trial.")] = 1,
     on: Annotated[str, Option(metavar="local|ray|ray://HOST:PORT", help="Where trials run.")] = "local",
     cpus: Annotated[float | None, Option(min=0, help="CPUs for each trial, on Ray.")] = None,
     gpus: Annotated[float | None, Option(min=0, help="GPUs for each trial, on Ray.")] = None,
-    no_ship: Annotated[
-        bool, Option("--no-ship", help="On Ray: the nodes have the code already; do not send this folder.")
-    ] = False,
+    no_ship: Annotated[bool, Option("--no-ship", help="On Ray: do not send this folder; the nodes have it.")] = False,
     log_to: Annotated[
-        str | None,
-        Option("--log-to", metavar="TRACKER", help="Also log runs to mlflow:..., wandb:... or tensorboard:..."),
+        str | None, Option(metavar="TRACKER", help="Also log runs to mlflow:..., wandb:... or tensorboard:...")
     ] = None,
-    keep_diverged: Annotated[
-        bool, Option("--no-cut", help="Let trials run on whose loss is lost.", show_default=False)
-    ] = False,
+    keep_diverged: Annotated[bool, Option("--no-cut", help="Let trials run on whose loss is lost.")] = False,
     retry_failed: Annotated[bool, Option("--retry-failed", help="Run failed trials again.")] = False,
     add: Annotated[bool, Option("--add", help="Put this sweep into a store that holds another one.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Show the trials and their schedules, and stop.")] = False,
@@ -163,13 +149,8 @@ def _show_trials(trials: "list[Trial]", *, as_json: bool) -> None:
     table = _screen.table("trial", ">peak lr", ">seed", ">steps", "schedule", title=f"{len(trials)} trials")
     for trial in trials:
         peak = None if trial.schedule is None else trial.schedule.peak
-        table.add_row(
-            _screen.safe(trial.name, limit=40),
-            _screen.number(peak),
-            str(trial.seed),
-            str(trial.total_steps),
-            spark(trial),
-        )
+        cells = (_screen.number(peak), str(trial.seed), str(trial.total_steps), spark(trial))
+        table.add_row(_screen.safe(trial.name, limit=40), *cells)
     _screen.out().print(table)
 
 

@@ -9,7 +9,6 @@ import contextlib
 import queue
 import threading
 from collections.abc import Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from lodestar.exporters.whole_run import metric_name, told_metric
@@ -105,9 +104,7 @@ class Follower:
     def __enter__(self) -> "Follower":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.close(None if kind is None else Status.CUT_SHORT)
 
     def _hand_on(self, item: tuple[Any, ...]) -> str | None:

@@ -94,9 +94,7 @@ class Recorder:
             notes.append(Note("no learning rate was reported, and the sweep set none", NoteKind.MISSING))
         return Run(
             name=trial.name,
-            loss=Series(*curves["loss"]),
-            metric=Series(*curves["metric"]),
-            lr=Series(*curves["lr"]),
+            **{name: Series(*curve) for name, curve in curves.items()},
             direction=Direction(job.direction),
             status=self._status(curves["loss"][0], last),
             total_steps=max(trial.total_steps, last),

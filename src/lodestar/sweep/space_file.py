@@ -50,8 +50,7 @@ class _Toml:
         if kind not in KEYS:
             raise self._error("kind", f"must be one of {', '.join(KEYS)}, got {kind!r}")
         self._check_keys(table, KEYS[kind], "")
-        make = {"sobol": self._sobol, "grid": self._grid, "list": self._list}[kind]
-        return make(table)
+        return {"sobol": self._sobol, "grid": self._grid, "list": self._list}[kind](table)
 
     def _sobol(self, table: Mapping[str, Any]) -> QuasiRandom:
         ranges = {key: self._range(key, value) for key, value in table.items() if key != "kind"}
@@ -100,9 +99,8 @@ class _Toml:
         seed = self._whole(f"{where}: seed", entry.get("seed", self._seed), least=0)
         schedule = self._schedule(where, entry)
         settings = entry.get("settings", {})
-        if not isinstance(settings, dict) or not all(
-            isinstance(v, str | int | float | bool) for v in settings.values()
-        ):
+        plain = (str, int, float, bool)
+        if not isinstance(settings, dict) or not all(isinstance(value, plain) for value in settings.values()):
             raise self._error(f"{where}: settings", f"must be a table of plain values, got {settings!r}")
         name = str(entry.get("name", name_of(number, schedule, seed)))
         return Trial(name, seed, len(schedule), schedule, settings)
@@ -117,7 +115,10 @@ class _Toml:
         if total is None:
             raise SweepError(f"how many updates has a run? {self._path} does not tell. Fix: --steps N (total_steps=N)")
         if "schedule" in entry:
-            return self._words(where, entry, total)
+            beside = sorted({"shape", "peak", *PARAMETERS} & set(entry))
+            if beside:
+                raise self._error(f"{where}: schedule", f"says it all, and {beside[0]} stands beside it")
+            return self._built(where, parse, str(entry["schedule"]), total)
         peak, shape = entry.get("peak"), entry.get("shape", trapezoid.name)
         if not _is_number(peak) or not 0 < float(peak) < math.inf:  # pyright: ignore[reportArgumentType]
             raise self._error(f"{where}: peak", f"must be a number above 0, got {peak!r}")
@@ -126,12 +127,6 @@ class _Toml:
             raise self._error(f"{where}: shape", f"must be one of {', '.join(FAMILIES)}, got {shape!r}")
         given = {key: entry[key] for key in PARAMETERS if key in entry}
         return self._built(where, family, float(peak), total, **given)  # pyright: ignore[reportArgumentType]
-
-    def _words(self, where: str, entry: Mapping[str, Any], total: int) -> Schedule:
-        beside = sorted({"shape", "peak", *PARAMETERS} & set(entry))
-        if beside:
-            raise self._error(f"{where}: schedule", f"says it all, and {beside[0]} stands beside it")
-        return self._built(where, parse, str(entry["schedule"]), total)
 
     def _whole(self, key: str, value: Any, *, least: int) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < least:

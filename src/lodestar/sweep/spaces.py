@@ -94,7 +94,10 @@ class Grid(AbstractSpace):
 
 def paper_grid(peak: tuple[float, float] = DEFAULT_PEAK, seeds: int = PAPER_SEEDS) -> Grid:
     """The paper's: constant, cosine, onecycle and step decay; five rates, even in the logarithm; five seeds."""
-    rates = np.geomspace(*_rising(peak), PAPER_RATES)
+    low, high = peak
+    if not 0 < low <= high < math.inf:
+        raise ValueError(f"the peak rates must go from a low to a high number above 0, got {low} to {high}")
+    rates = np.geomspace(low, high, PAPER_RATES)
     return Grid(PAPER_SHAPES, tuple(float(f"{rate:.4g}") for rate in rates), seeds)
 
 
@@ -126,15 +129,8 @@ class QuasiRandom(AbstractSpace):
         qmc = need("scipy.stats", "cli").qmc
         sequence = qmc.Sobol(len(names), scramble=True, seed=random)  # SciPy 1.15 calls it rng, and takes both
         points = sequence.random_base2(max(math.ceil(math.log2(max(wanted, 1))), 0))[:wanted]
-        return [
-            self._trial(
-                number,
-                {name: getattr(self, name).at(u) for name, u in zip(names, point, strict=True)},
-                total_steps,
-                seed,
-            )
-            for number, point in enumerate(points)
-        ]
+        drawn = ({name: getattr(self, name).at(u) for name, u in zip(names, point, strict=True)} for point in points)
+        return [self._trial(number, values, total_steps, seed) for number, values in enumerate(drawn)]
 
     def _trial(self, number: int, drawn: Mapping[str, float], total_steps: int, seed: int) -> Trial:
         plateau = drawn["plateau"] * (1 - drawn["warmup"])
@@ -184,10 +180,3 @@ def in_words(words: str, total_steps: int, *, seed: int, seeds: int = 1) -> Tria
 def name_of(number: int, schedule: Schedule, seed: int) -> str:
     """What the `number`-th trial of a list is called, unless it says so itself."""
     return f"{number:04d}-{schedule.name}-{schedule.peak:.4g}-seed{seed}"
-
-
-def _rising(peak: tuple[float, float]) -> tuple[float, float]:
-    low, high = peak
-    if not 0 < low <= high < math.inf:
-        raise ValueError(f"the peak rates must go from a low to a high number above 0, got {low} to {high}")
-    return low, high

@@ -46,7 +46,9 @@ class Flights:
         self._flights: dict[Any, _Flight] = {}
         self._proven = False
         self._slots, self._counted, self._roomless_since = 0, -COUNT_SECONDS, time.monotonic()
-        self._task = self._ray.remote(_ray_task.make_trial).options(max_retries=0, **need.resources)
+        self._task = self._ray.remote(_ray_task.make_trial).options(
+            max_retries=0, num_cpus=need.cpus, num_gpus=need.gpus
+        )
         on_head = {"num_cpus": 0, "resources": {HEAD: 0.001}, "max_restarts": -1, "max_concurrency": 1000}
         self._mailbox = self._ray.remote(_ray_task.Mailbox).options(**on_head).remote()
         self._mail: Any = None
@@ -74,7 +76,8 @@ class Flights:
                 return
             flight = _Flight(trial, attempt, time.monotonic())
             job, plain = dataclasses.asdict(self._job), wire.plain_trial(trial)
-            ref = self._task.remote(job, plain, self._need.threads, self._mailbox, flight.name)
+            threads = max(1, int(self._need.cpus))
+            ref = self._task.remote(job, plain, threads, self._mailbox, flight.name)
             self._flights[ref] = flight
 
     def _room(self) -> int:
@@ -171,14 +174,6 @@ class Need:
     cpus: float
     gpus: float
     max_retries: int
-
-    @property
-    def resources(self) -> dict[str, float]:
-        return {"num_cpus": self.cpus, "num_gpus": self.gpus}
-
-    @property
-    def threads(self) -> int:
-        return max(1, int(self.cpus))
 
     def __str__(self) -> str:
         return f"{self.cpus:g} CPUs" + (f", {self.gpus:g} GPUs" if self.gpus else "")

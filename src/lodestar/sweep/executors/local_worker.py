@@ -62,15 +62,8 @@ class LocalWorker:
                 start_new_session=True,
             )
         self.wire = wire.Wire(ours, stall=wire.STALL_SECONDS)
-        self._send(
-            {
-                "kind": "job",
-                "job": dataclasses.asdict(job),
-                "sets_rate": sets_rate,
-                "cores": list(cores),
-                "log": str(self._log),
-            }
-        )
+        hello = {"job": dataclasses.asdict(job), "sets_rate": sets_rate, "cores": list(cores), "log": str(self._log)}
+        self._send({"kind": "job", **hello})
 
     @property
     def where(self) -> str:
@@ -122,11 +115,8 @@ class LocalWorker:
 def file_name(name: str) -> str:
     """A file's name for any trial's name, never the same for two."""
     plain = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:100]
-    return (
-        plain
-        if plain == name and not name.startswith((".", "worker-"))
-        else f"{plain}-{blake2s(name.encode()).hexdigest()[:8]}"
-    )
+    fits = plain == name and not name.startswith((".", "worker-"))
+    return plain if fits else f"{plain}-{blake2s(name.encode()).hexdigest()[:8]}"
 
 
 def _variables(threads: int) -> dict[str, str]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.runs import Direction, Facts, Note, Run, Series, Status
+from lodestar.runs import Facts, Note, Run, Series
 from lodestar.schedules import Schedule
 from lodestar.sweep.events import Done, Failed, Reported
 from lodestar.sweep.trial import Trial
@@ -77,19 +77,14 @@ def plain_trial(trial: Trial) -> dict[str, Any]:
     """A trial as JSON can hold it."""
     schedule = trial.schedule
     rates = None if schedule is None else [schedule.name, _packed(schedule.rates)]
-    return {
-        "name": trial.name,
-        "seed": trial.seed,
-        "total_steps": trial.total_steps,
-        "schedule": rates,
-        "settings": dict(trial.settings),
-    }
+    return {**vars(trial), "schedule": rates, "settings": dict(trial.settings)}
 
 
 def trial_of(plain: Mapping[str, Any]) -> Trial:
     rates = plain["schedule"]
     schedule = None if rates is None else Schedule(rates[0], _unpacked(rates[1], np.float64))
-    return Trial(plain["name"], plain["seed"], plain["total_steps"], schedule, plain["settings"])
+    fields: dict[str, Any] = {**plain, "schedule": schedule}
+    return Trial(**fields)
 
 
 def plain_run(run: Run) -> dict[str, Any]:
@@ -107,22 +102,14 @@ def plain_run(run: Run) -> dict[str, Any]:
 
 
 def run_of(plain: Mapping[str, Any]) -> Run:
-    loss, metric, lr = (
-        Series(_unpacked(steps, np.int64), _unpacked(values, np.float64))
-        for steps, values in (plain["curves"][c] for c in CURVES)
-    )
-    return Run(
-        name=plain["name"],
-        loss=loss,
-        metric=metric,
-        lr=lr,
-        direction=Direction(plain["direction"]),
-        status=Status(plain["status"]),
-        total_steps=plain["total_steps"],
-        metric_name=plain["metric_name"],
-        facts=Facts(**plain["facts"]),
-        notes=tuple(Note(text, kind) for text, kind in plain["notes"]),
-    )
+    curves = {
+        name: Series(_unpacked(steps, np.int64), _unpacked(values, np.float64))
+        for name, (steps, values) in plain["curves"].items()
+    }
+    notes = tuple(Note(text, kind) for text, kind in plain["notes"])
+    fields: dict[str, Any] = {**plain, **curves, "facts": Facts(**plain["facts"]), "notes": notes}
+    del fields["curves"]
+    return Run(**fields)
 
 
 def event_of(trial: Trial, message: Mapping[str, Any]) -> Reported | Done | Failed:

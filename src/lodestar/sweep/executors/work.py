@@ -65,12 +65,7 @@ def _start(job: Job, trial: Trial) -> Callable[[Recorder], Any]:
     if job.command is not None:
         return lambda recorder: shell.run(job.command or "", trial, recorder)
     function = functions.find(job.function or "")
-    given: Mapping[str, Any] = {
-        "schedule": trial.schedule,
-        "seed": trial.seed,
-        "total_steps": trial.total_steps,
-        "settings": dict(trial.settings),
-    }
+    given = {**vars(trial), "settings": dict(trial.settings)}
     takes = functions.taken(function)
     return lambda recorder: function(**{name: {**given, "report": recorder}[name] for name in takes})
 
