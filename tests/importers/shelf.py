@@ -4,8 +4,6 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from lodestar._errors import RunError, TrackerError
 from lodestar.importers.reader import AbstractReader, ListedRun, LoggedCurve
 
@@ -51,8 +49,7 @@ class Shelf(AbstractReader):
             if name in self.curves[run.key]:
                 points = self.curves[run.key][name]
                 pairs = list(points.items()) if isinstance(points, Mapping) else points
-                steps, values = np.array(pairs, float).reshape(-1, 2).T
-                found[name] = LoggedCurve(steps, values)
+                found[name] = LoggedCurve.of_pairs(pairs)
         return found
 
 

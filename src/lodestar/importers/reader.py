@@ -61,6 +61,12 @@ class LoggedCurve:
     def __len__(self) -> int:
         return len(self.steps)
 
+    @classmethod
+    def of_pairs(cls, pairs: Sequence[tuple[float, float]], notes: tuple[Note, ...] = ()) -> "LoggedCurve":
+        """From (step, value) pairs."""
+        steps, values = np.array(pairs, np.float64).reshape(-1, 2).T.copy()
+        return cls(steps, values, notes)
+
     def where(self, keep: NDArray[np.bool_]) -> "LoggedCurve":
         """Some of the points."""
         return LoggedCurve(self.steps[keep], self.values[keep], self.notes)

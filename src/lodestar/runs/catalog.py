@@ -33,7 +33,7 @@ class Damage:
 
 
 @dataclasses.dataclass(frozen=True)
-class Entry:
+class NewestRow:
     """Where the newest version of a run lies."""
 
     file: str
@@ -51,7 +51,7 @@ class Catalog:
 
     def __init__(self, folder: AbstractFolder):
         self.folder = folder
-        self._known: dict[str, tuple[segment.Row, ...] | Damage] = {}
+        self._known: dict[str, tuple[segment.SegmentRow, ...] | Damage] = {}
 
     def segments(self) -> list[str]:
         """The names of the segments, oldest first."""
@@ -68,7 +68,7 @@ class Catalog:
         stamps = [name.split("-")[1] for name in self.segments()]
         return max((int(stamp) for stamp in stamps if stamp.isdigit()), default=0)
 
-    def index(self, *, skip_damaged: bool = False) -> dict[str, Entry]:
+    def index(self, *, skip_damaged: bool = False) -> dict[str, NewestRow]:
         """Name -> newest row, in the order of the segments."""
         for _ in range(_ATTEMPTS):
             try:
@@ -77,10 +77,10 @@ class Catalog:
                 continue
         raise self.too_fast()
 
-    def index_of(self, names: Sequence[str], *, skip_damaged: bool = False) -> dict[str, Entry]:
+    def index_of(self, names: Sequence[str], *, skip_damaged: bool = False) -> dict[str, NewestRow]:
         """The same of these segments. `FileNotFoundError` if one is gone."""
         self._learn(names)
-        found = {name: entry for name, entry in self._newest(names).items() if isinstance(entry, Entry)}
+        found = {name: entry for name, entry in self._newest(names).items() if isinstance(entry, NewestRow)}
         self._report(found, skip_damaged)
         return found
 
@@ -93,7 +93,7 @@ class Catalog:
         """The store changed under our eyes each time."""
         return StoreError(f"the store at {self.folder.address} changes faster than it can be read. Fix: try again")
 
-    def stream(self, index: dict[str, Entry], *, skip_damaged: bool, follow: bool = True) -> Iterator[Run]:
+    def stream(self, index: dict[str, NewestRow], *, skip_damaged: bool, follow: bool = True) -> Iterator[Run]:
         """The runs of an index, one segment in memory at a time. Where a segment is gone, its runs are looked for in
         their new place (`follow`), or it is a `FileNotFoundError`.
         """
@@ -121,16 +121,16 @@ class Catalog:
         _check(name, 4, data)
         return data
 
-    def _newest(self, names: Sequence[str]) -> dict[str, Entry | int]:
+    def _newest(self, names: Sequence[str]) -> dict[str, NewestRow | int]:
         """Name -> where its newest row lies, or when it was removed."""
         newest: dict[str, tuple[int, str]] = {}
-        found: dict[str, Entry | int] = {}
+        found: dict[str, NewestRow | int] = {}
         for name in names:
             rows = self._known[name]
             for row in () if isinstance(rows, Damage) else rows:
                 if (row.written, name) >= newest.get(row.name, (-1, "")):
                     newest[row.name] = (row.written, name)
-                    found[row.name] = row.written if row.summary is None else Entry(name, row.written, row.summary)
+                    found[row.name] = row.written if row.summary is None else NewestRow(name, row.written, row.summary)
         return found
 
     def _learn(self, names: Sequence[str]) -> None:
@@ -141,7 +141,7 @@ class Catalog:
         ends |= self.folder.ends(longer)
         self._known |= {name: self._rows(name, end) for name, end in ends.items()}
 
-    def _rows(self, name: str, end: bytes) -> tuple[segment.Row, ...] | Damage:
+    def _rows(self, name: str, end: bytes) -> tuple[segment.SegmentRow, ...] | Damage:
         try:
             _check(name, 3, segment.footer(end))
             return tuple(segment.decode_listing(segment.footer(end)))
@@ -151,7 +151,7 @@ class Catalog:
     def _damaged(self) -> tuple[Damage, ...]:
         return tuple(known for known in self._known.values() if isinstance(known, Damage))
 
-    def _report(self, index: dict[str, Entry], skip_damaged: bool) -> None:
+    def _report(self, index: dict[str, NewestRow], skip_damaged: bool) -> None:
         damaged = self._damaged()
         if not damaged:
             return
@@ -168,7 +168,7 @@ def _check(name: str, part: int, data: bytes) -> None:
         raise segment.Damaged("its content does not match the checksum in its name")
 
 
-def _by_file(index: dict[str, Entry]) -> list[tuple[str, list[str]]]:
+def _by_file(index: dict[str, NewestRow]) -> list[tuple[str, list[str]]]:
     groups: dict[str, list[str]] = {}
     for name, entry in index.items():
         groups.setdefault(entry.file, []).append(name)

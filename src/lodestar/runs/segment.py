@@ -29,7 +29,7 @@ class Damaged(Exception):
 
 
 @dataclasses.dataclass(frozen=True)
-class Row:
+class SegmentRow:
     """A run as a segment holds it: a summary, or `None` where the run was removed."""
 
     name: str
@@ -56,10 +56,10 @@ def encode(runs: Sequence[Run], written: Mapping[str, int]) -> memoryview:
     return memoryview(sink.getvalue())
 
 
-def decode_listing(end: bytes) -> list[Row]:
+def decode_listing(end: bytes) -> list[SegmentRow]:
     """The rows of a segment without their curves, from its footer."""
     with _damage_told(), need("pyarrow.parquet", "cli").ParquetFile(io.BytesIO(end)) as file:
-        return [Row(row["name"], row["written"], _summary(row)) for row in _rows(file)]
+        return [SegmentRow(row["name"], row["written"], _summary(row)) for row in _rows(file)]
 
 
 def footer(data: bytes | memoryview) -> bytes:

@@ -19,7 +19,7 @@ from pathlib import Path
 from lodestar import _disk
 from lodestar._errors import StoreError
 from lodestar.runs import segment
-from lodestar.runs.catalog import Catalog, Damage, Entry, segment_name
+from lodestar.runs.catalog import Catalog, Damage, NewestRow, segment_name
 from lodestar.runs.folder import LocalFolder, open_folder
 from lodestar.runs.run import Run
 from lodestar.runs.runset import RunSet
@@ -151,7 +151,7 @@ class RunStore:
         """All runs in one line each, sorted by name, without reading a curve."""
         return [entry.summary for _, entry in sorted(self._index(skip_damaged=skip_damaged).items())]
 
-    def _index(self, *, skip_damaged: bool = False) -> dict[str, Entry]:
+    def _index(self, *, skip_damaged: bool = False) -> dict[str, NewestRow]:
         self._check_header()
         return self._catalog.index(skip_damaged=skip_damaged)
 
@@ -227,7 +227,7 @@ class RunStore:
                 f"file, then RunStore.create({self.address!r}) writes it anew"
             ) from error
 
-    def _check_names(self, wanted: Iterable[str], index: dict[str, Entry]) -> None:
+    def _check_names(self, wanted: Iterable[str], index: dict[str, NewestRow]) -> None:
         missing = [name for name in wanted if name not in index]
         if missing:
             raise StoreError(

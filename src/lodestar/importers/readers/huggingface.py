@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-
 from lodestar._errors import RunError
 from lodestar.importers.reader import AbstractReader, Curves, ListedRun, LoggedCurve
 from lodestar.importers.readers._folder import find, fingerprint, key_in, name_in
@@ -61,8 +59,7 @@ class HuggingfaceReader(AbstractReader):
         for name in dict.fromkeys(quantities):
             points = [(entry["step"], entry[name]) for entry in entries if _number(entry.get(name)) and name != "step"]
             if points:
-                steps, values = np.array(points, np.float64).T
-                found[name] = LoggedCurve(steps.copy(), values.copy())
+                found[name] = LoggedCurve.of_pairs(points)
         return found
 
     def _latest(self, folder: Path) -> Path:

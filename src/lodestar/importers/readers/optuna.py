@@ -175,7 +175,7 @@ def _curve(trial: Any, name: str) -> LoggedCurve:
     if isinstance(value, Mapping):
         value = sorted((int(step), one) for step, one in value.items())
     if value and isinstance(value[0], list | tuple):
-        return LoggedCurve(np.array([one[0] for one in value], float), np.array([one[1] for one in value], float))
+        return LoggedCurve.of_pairs(value)
     return LoggedCurve(_steps(trial, name, len(value), [step for step, _ in reported]), np.array(value, float))
 
 

@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-
 from lodestar._errors import RunError
 from lodestar.importers.reader import AbstractReader, Curves, ListedRun, LoggedCurve
 from lodestar.importers.readers._csv_file import columns, read_columns
@@ -66,9 +64,7 @@ class RayTuneReader(AbstractReader):
             for name in points:
                 if _number(result.get(name)) and step is not None:
                     points[name].append((step, result[name]))
-        said = tuple(notes)
-        found = {name: np.array(pairs, np.float64).T for name, pairs in points.items() if pairs}
-        return {name: LoggedCurve(pair[0].copy(), pair[1].copy(), said) for name, pair in found.items()}
+        return {name: LoggedCurve.of_pairs(pairs, tuple(notes)) for name, pairs in points.items() if pairs}
 
     def _state(self, trial: Path) -> str:
         """Ray's word for a trial (TERMINATED, ERROR, RUNNING); "failed" if it only left an error file."""

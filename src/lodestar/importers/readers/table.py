@@ -13,27 +13,17 @@ from typing import ClassVar
 import numpy as np
 
 from lodestar._errors import LodestarError, TableError
-from lodestar._extras import need
 from lodestar.importers.choices import Choices
 from lodestar.importers.reader import AbstractHeadedReader, Curves, ListedRun
 from lodestar.importers.readers._folder import fingerprint
-from lodestar.importers.readers._table_file import AbstractTableFile, CsvTable, Frame, JsonLinesTable, ParquetTable
+from lodestar.importers.readers._table_file import Frame
+from lodestar.importers.readers._table_files import named_files, readable, table_files
 from lodestar.importers.readers._table_json import JsonTable
 from lodestar.importers.readers._table_rows import Rows, RunFacts, RunRows, rows_by_run
 from lodestar.importers.readers._table_wide import WideColumn, split_wide
 from lodestar.importers.roles import CURVES, FACTS, RoleGuess, guess_roles
 from lodestar.runs.note import Note, NoteKind
 
-FORMATS: Mapping[str, type[AbstractTableFile]] = {
-    ".csv": CsvTable,
-    ".tsv": CsvTable,
-    ".tab": CsvTable,
-    ".jsonl": JsonLinesTable,
-    ".ndjson": JsonLinesTable,
-    ".json": JsonTable,
-    ".parquet": ParquetTable,
-    ".pq": ParquetTable,
-}
 LAYOUTS = ("auto", "long", "wide")
 Columns = list[tuple[str, str]]
 """Quantities, each with its column."""
@@ -59,7 +49,7 @@ class TableReader(AbstractHeadedReader):
         on_rows: Callable[[int, int, int], None] | None = None,
     ):
         paths = [address] if isinstance(address, str | os.PathLike) else [*address]
-        self._files = _named(_expand(paths))
+        self._files = named_files(table_files(paths))
         if layout not in LAYOUTS:
             raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
         self._own, self._layout, self.on_rows = {"run": run, "status": status}, layout, on_rows
@@ -75,7 +65,7 @@ class TableReader(AbstractHeadedReader):
         names: dict[str, None] = {}
         facts: dict[str, None] = {}
         for file, _ in self._files:
-            with _readable(file.path):
+            with readable(file.path):
                 self._names[file.path], stated = file.names()
             names |= dict.fromkeys(self._logical(file.path))
             facts |= dict.fromkeys(stated)
@@ -147,7 +137,7 @@ class TableReader(AbstractHeadedReader):
         texts = [column for column in ([run] if run else []) + [*columns] if column in names]
         # A table of one run that states no facts need not be read to be listed; a JSON file is in memory already.
         frames = file.frames([], texts) if texts or isinstance(file, JsonTable) else [Frame({}, 0)]
-        with _readable(file.path):
+        with readable(file.path):
             for frame in frames:
                 for name, rows in rows_by_run(frame, run, file_run):
                     yield name, names, frame, rows
@@ -163,7 +153,7 @@ class TableReader(AbstractHeadedReader):
         numbers = {column for run in wide.values() for _, column in run} if wide else {*quantities}
         numbers |= {step} if step else set()
         texts = [run_column] if run_column and not wide else []
-        with _readable(file.path):
+        with readable(file.path):
             for frame in file.frames(sorted(numbers), texts):
                 if wide:
                     yield from ((run, columns, frame, np.arange(frame.rows)) for run, columns in wide.items())
@@ -194,63 +184,3 @@ class TableReader(AbstractHeadedReader):
         self._wide[path] = columns
         inside = {column.column for column in columns}
         return [*(name for name in names if name not in inside), *(column.quantity for column in columns)]
-
-
-class _readable:
-    """Turns what goes wrong while reading a file into a `TableError` that names it."""
-
-    def __init__(self, path: Path):
-        self.path = path
-
-    def __enter__(self) -> None:
-        try:
-            self.path.stat()
-        except FileNotFoundError as error:
-            raise TableError(f"there is no file {self.path}. Fix: check the path") from error
-        except OSError as error:
-            raise TableError(f"cannot read {self.path}: {error.strerror}. Fix: check its mode") from error
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        arrow = need("pyarrow", "cli")
-        if isinstance(error, arrow.ArrowException | OSError | UnicodeDecodeError):
-            reason = str(error).splitlines()[0].rstrip(".")
-            raise TableError(
-                f"cannot read {self.path}: {reason}. Fix: check that the file is whole, that its ending "
-                f"({self.path.suffix}) tells its format, and which column is which"
-            ) from error
-
-
-def _expand(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
-    """Files as given; a folder stands for the files in it that we can read."""
-    found: list[Path] = []
-    for path in map(Path, paths):
-        inside = sorted(p for p in path.rglob("*") if _format(p)) if path.is_dir() else [path]
-        if not inside:
-            raise TableError(f"the folder {path} holds no file we can read ({', '.join(FORMATS)})")
-        found += inside
-    if not found:
-        raise TableError("no files given. Fix: lodestar import FILES --out STORE")
-    return found
-
-
-def _format(path: Path) -> type[AbstractTableFile] | None:
-    ending = path.suffixes[-2:-1] if path.suffix.lower() in (".gz", ".bz2", ".zst") else path.suffixes[-1:]
-    kind = FORMATS.get(ending[0].lower()) if ending else None
-    return kind if kind is CsvTable or path.suffix.lower() in FORMATS else None
-
-
-def _named(paths: Sequence[Path]) -> list[tuple[AbstractTableFile, str]]:
-    """Each file with the name of the run it would be: its stem, or with folders where two stems are alike."""
-    stems = [path.name.split(".")[0] if path.suffix == ".gz" else path.stem for path in paths]
-    if len(set(stems)) < len(stems) and len(set(paths)) == len(paths):
-        top = Path(os.path.commonpath([path.absolute().parent for path in paths]))
-        stems = [path.absolute().relative_to(top).with_suffix("").as_posix() for path in paths]
-    named: list[tuple[AbstractTableFile, str]] = []
-    for path, stem in zip(paths, stems, strict=True):
-        kind = _format(path)
-        if kind is None:
-            raise TableError(
-                f"{path}: format {path.suffix or '(no ending)'} is not known. Fix: give one of {', '.join(FORMATS)}"
-            )
-        named.append((kind(path), stem))
-    return named

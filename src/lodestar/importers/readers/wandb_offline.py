@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-
 from lodestar._errors import RunError
 from lodestar.importers.reader import AbstractReader, Curves, ListedRun, LoggedCurve
 from lodestar.importers.readers._folder import find, fingerprint
@@ -61,5 +59,4 @@ class WandbOfflineReader(AbstractReader):
 
         parts = [WandbFile(path, keep).read() for path in self._runs[run.key]]
         notes = tuple(note for part in parts for note in part.notes)
-        found = {name: np.array(pairs, np.float64).T for name, pairs in points.items() if pairs}
-        return {name: LoggedCurve(pair[0].copy(), pair[1].copy(), notes) for name, pair in found.items()}
+        return {name: LoggedCurve.of_pairs(pairs, notes) for name, pairs in points.items() if pairs}
