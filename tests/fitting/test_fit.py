@@ -35,7 +35,7 @@ def fitted():
     return small_fit(toy_runs(seeds=4), updates=1500, hold_out=0.25)
 
 
-def test_a_fit_learns_to_redraw_runs_it_never_saw(fitted):
+def test_a_fit_learns_to_forecast_runs_it_never_saw(fitted):
     data = prepare(toy_runs(seeds=7).filter(lambda run: (run.facts.seed or 0) > 3), recipe=fitted.recipe)
     raw = fitted.network.decode(fitted.encode(*contexts_of(data, range(len(data)), 0.0, 0.5)), fitted.times)[0]
     errors = relative_mse(fitted.recipe.normaliser.inverse(raw), data.natural(), data.mask).mean(axis=0)

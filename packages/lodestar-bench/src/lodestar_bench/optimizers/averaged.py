@@ -12,8 +12,8 @@ import jax
 import optax
 
 from lodestar.schedule_free import INTERPOLATION, POWER
-from lodestar.schedule_free.optax import averaged as form
-from lodestar.schedule_free.optax import averaged_params
+from lodestar.schedule_free.optax import eval_params
+from lodestar.schedule_free.optax import schedule_free as form
 from lodestar_bench.method import Optimizer, OptimizerState
 from lodestar_bench.optimizers.plain import direction
 from lodestar_bench.problem import Params, TrainingRecipe
@@ -34,7 +34,7 @@ def averaged_with(recipe: TrainingRecipe, interpolation: float, power: float) ->
         moves, state = at(rate).update(grads, state, params)
         return optax.apply_updates(params, moves), state, rate
 
-    return Optimizer(init, update, lambda params, state: averaged_params(state), averaged=True)
+    return Optimizer(init, update, lambda params, state: eval_params(state), averaged=True)
 
 
 def averaged(recipe: TrainingRecipe) -> Optimizer:

@@ -19,7 +19,7 @@ import numpy as np
 
 from lodestar import _disk
 from lodestar.runs import Scalar
-from lodestar.schedule_free.optax import AveragedState
+from lodestar.schedule_free.optax import ScheduleFreeState
 from lodestar.sweep import ReportFunction, Schedule
 from lodestar_bench import methods, tasks
 from lodestar_bench.curvature import Sharpness
@@ -90,7 +90,7 @@ class Gauge:
 
     def _preconditioner(self, optimizer: Any) -> Any:
         """None for an optimizer without the moments of one Adam: schedule-free, averaged weights, Prodigy, SGD."""
-        if not self._adam or isinstance(optimizer, AveragedState):
+        if not self._adam or isinstance(optimizer, ScheduleFreeState):
             return None
         try:
             return adam_preconditioner(optimizer, b1=self._b1, b2=self._b2)
