@@ -108,7 +108,7 @@ def last_words(tuned: str, results: dict[str, NDArray]) -> None:
     verdict, seconds = compared(results["Lodestar"], results[tuned]), time.monotonic() - BEGAN
     print(f"""
 What was achieved, in {seconds:.0f} s: 120 past runs became a forecaster, which steered {len(FRESH)} new jobs. They end
-{verdict} the best schedule of a grid search over 20 of them, and nobody chose a schedule.
+{verdict} the best of the 20 schedules (4 shapes, 5 rates) among the past runs, and nobody chose a schedule.
 (On a job like the past runs, level is what to expect.) Every decision, with its reason, is on one page. Open it:
   {PAGE.resolve()}
 
