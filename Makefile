@@ -34,7 +34,7 @@ lint: $(READY)   ## ruff and pyright only
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 
-bench: $(READY)  ## the figures in the docs: speed, accuracy, store
+bench: $(READY)  ## the figures in the docs: speed
 	$(BIN)/python -m benchmarks
 
 docs: $(READY)   ## write the reference of the commands anew, and build the site into site/
