@@ -29,11 +29,9 @@ class Diagnosis:
         return not any(f.severity is Severity.ERROR and f.run is None for f in self.findings)
 
     def of(self, severity: Severity) -> tuple[Finding, ...]:
-        """The findings of one severity."""
         return tuple(finding for finding in self.findings if finding.severity is severity)
 
     def as_dict(self) -> dict[str, object]:
-        """Plain data for JSON."""
         return {
             "runs": self.runs,
             "usable": self.usable,

@@ -56,7 +56,6 @@ class Finding:
     cure: str
 
     def as_dict(self) -> dict[str, object]:
-        """Plain data for JSON."""
         return {**dataclasses.asdict(self), "severity": str(self.severity), "check": str(self.check)}
 
 

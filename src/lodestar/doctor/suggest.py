@@ -32,7 +32,6 @@ class Suggestion:
     reason: str
 
     def as_dict(self) -> dict[str, object]:
-        """Plain data for JSON."""
         return dataclasses.asdict(self)
 
 
@@ -62,9 +61,9 @@ def _edges(usable: Sequence[Digest], best: Digest | None, ceiling: float) -> Ite
     peaks = sorted({run.peak_lr for run in usable})
     shape = _name(best.shape)
     if best.peak_lr >= peaks[-1] * 0.99 and best.peak_lr * 3 < ceiling:
-        yield Suggestion(shape, _round(best.peak_lr * 3), _seed(best), "the best run has the highest peak lr tried")
+        yield Suggestion(shape, _round(best.peak_lr * 3), best.seed or 0, "the best run has the highest peak lr tried")
     if best.peak_lr <= peaks[0] * 1.01:
-        yield Suggestion(shape, _round(best.peak_lr / 3), _seed(best), "the best run has the lowest peak lr tried")
+        yield Suggestion(shape, _round(best.peak_lr / 3), best.seed or 0, "the best run has the lowest peak lr tried")
 
 
 def _shapes(usable: Sequence[Digest], peak: float) -> Iterator[Suggestion]:
@@ -132,10 +131,6 @@ def _name(shape: Shape) -> str:
         return f"{shape.family} to 0, warm-up 5 %"
     plain = {Shape("step"): "step (halved each third)", UNKNOWN: "onecycle", OTHER: "cosine"}
     return plain.get(shape, str(shape))
-
-
-def _seed(best: Digest) -> int:
-    return best.seed or 0
 
 
 def _round(rate: float) -> float:

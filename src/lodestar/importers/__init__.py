@@ -23,17 +23,11 @@ if TYPE_CHECKING:
     from lodestar.importers.tables import read_tables as read_tables
 
 _HOMES = {
-    "AbstractBulkReader": "reader",
-    "AbstractReader": "reader",
     "Choices": "choices",
-    "ListedRun": "reader",
-    "LoggedCurve": "reader",
-    "READERS": "registry",
-    "RunImport": "importing",
-    "import_runs": "importing",
-    "import_tables": "tables",
-    "open_reader": "registry",
-    "read_tables": "tables",
+    **dict.fromkeys(("RunImport", "import_runs"), "importing"),
+    **dict.fromkeys(("AbstractBulkReader", "AbstractReader", "ListedRun", "LoggedCurve"), "reader"),
+    **dict.fromkeys(("READERS", "open_reader"), "registry"),
+    **dict.fromkeys(("import_tables", "read_tables"), "tables"),
 }
 _RELEASE_ONE = {
     "AbstractBulkTracker": "AbstractBulkReader",

@@ -55,7 +55,7 @@ def _joined(plan: FetchPlan, curves: Curves, axis: LoggedCurve | None) -> Placed
             f"run {plan.run.name!r} never logged {plan.step!r}, which is to be its step. "
             "Fix: leave --step out to take the tracker's own"
         )
-    axis = _last_of_each(axis)
+    axis = axis.last_of_each_step()
     placed = Placed({}, plan.step, [Note(f"steps are {plan.step!r}, joined by the tracker's clock", NoteKind.STEPS)])
     without = 0
     for role, curve in curves.items():
@@ -85,10 +85,3 @@ def _counted(plan: FetchPlan, curves: Curves, logged: Curves) -> Placed:
         step, steps, how = epoch, epochs, f"steps are {epoch!r}"
     note = Note(f"logged without steps (all stand at one): {how}", NoteKind.STEPS)
     return Placed({role: LoggedCurve(steps, curve.values, curve.notes) for role, curve in curves.items()}, step, [note])
-
-
-def _last_of_each(curve: LoggedCurve) -> LoggedCurve:
-    order = np.argsort(curve.steps, kind="stable")
-    ticks = curve.steps[order]
-    last = np.append(ticks[1:] != ticks[:-1], True)
-    return LoggedCurve(ticks[last], curve.values[order][last])

@@ -7,13 +7,22 @@ import collections
 import dataclasses
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from lodestar._errors import TrackerError
 from lodestar.importers import words
 from lodestar.importers.choices import Choices
 from lodestar.importers.reader import AbstractReader, ListedRun
-from lodestar.importers.roles import CURVES, FACTS, NONE, RoleGuess, guess_roles, is_curve, judge_direction
+from lodestar.importers.roles import (
+    CURVES,
+    FACTS,
+    NONE,
+    RoleGuess,
+    guess_roles,
+    is_curve,
+    judge_direction,
+    listed_names,
+)
 from lodestar.runs.run import OUR_DIRECTION, OUR_METRIC
 
 FROM_CONFIG = ("total", "schedule", "peak_lr", "seed")
@@ -143,12 +152,10 @@ def _check_stated(choices: Choices, counts: Mapping[str, int], clock: str, runs:
         allowed = {clock} if role == "step" else {NONE}
         if name is None or name in counts or name in allowed:
             continue
-        close = difflib.get_close_matches(name, counts, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
         also = f"{clock!r} for the tracker's own" if role == "step" else f"{NONE!r} if there is none"
         raise TrackerError(
-            f"no run in {place} logged {name!r} (--{role}).{hint} The {runs} runs logged: {listed_counts(counts)}. "
-            f"Fix: name one of these, or {also}"
+            f"no run in {place} logged {name!r} (--{role}).{_hint(name, counts)} The {runs} runs logged: "
+            f"{listed_counts(counts)}. Fix: name one of these, or {also}"
         )
 
 
@@ -157,13 +164,15 @@ def _check_keys(choices: Choices, facts: Sequence[str], place: str) -> None:
         key = getattr(choices, role)
         if key is None or key in facts or key == NONE or (role == "total" and key.isdigit()):
             continue
-        close = difflib.get_close_matches(key, facts, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        shown = ", ".join(repr(fact[:60]) for fact in facts[:20]) or "none at all"
         raise TrackerError(
-            f"no run in {place} has {key!r} in its config ({role}).{hint} Keys: {shown}"
-            f"{f' and {len(facts) - 20} more' if len(facts) > 20 else ''}. Fix: name one of these, or {NONE!r}"
+            f"no run in {place} has {key!r} in its config ({role}).{_hint(key, facts)} Keys: {listed_names(facts)}. "
+            f"Fix: name one of these, or {NONE!r}"
         )
+
+
+def _hint(name: str, names: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, [*names], n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
 
 
 def _check_found(mapped: Mapped, place: str) -> None:

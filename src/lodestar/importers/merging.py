@@ -57,17 +57,15 @@ def _merged(curve: LoggedCurve) -> tuple[LoggedCurve, Note | None]:
     gaps = np.diff(curve.steps)
     if np.all(gaps > 0):
         return curve, None
-    order = np.argsort(curve.steps, kind="stable")
-    steps, values = curve.steps[order], curve.values[order]
-    last = np.append(steps[1:] != steps[:-1], True)
-    twice = steps[~last]
+    steps, counts = np.unique(curve.steps, return_counts=True)
+    twice = steps[counts > 1]
     if len(twice):
         why = "the run was resumed" if np.any(gaps < 0) else "duplicated rows"
         what = f"steps {_span(twice)} logged more than once ({why}); the last value of each was kept"
         note = Note(what, NoteKind.REPEATED_STEPS)
     else:
         note = Note("rows were not in the order of steps, and were sorted", NoteKind.SORTED)
-    return LoggedCurve(steps[last], values[last]), note
+    return curve.last_of_each_step(), note
 
 
 def _without_filler(curves: Curves, notes: list[Note]) -> Curves:

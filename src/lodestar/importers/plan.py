@@ -34,7 +34,6 @@ class FetchPlan:
 
     @property
     def wanted(self) -> list[str]:
-        """The quantities to fetch."""
         return list(dict.fromkeys([*self.quantities.values(), *([self.step] if self.step else [])]))
 
     @property
@@ -46,7 +45,6 @@ class FetchPlan:
 
 
 def plan(run: ListedRun, mapped: Mapped) -> FetchPlan:
-    """The plan for one run."""
     notes: list[Note] = []
     quantities = {role: name for role in CURVES if (name := _quantity(role, run, mapped, notes))}
     return FetchPlan(

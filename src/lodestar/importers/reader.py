@@ -58,18 +58,24 @@ class LoggedCurve:
     values: NDArray[np.float64]
     notes: tuple[Note, ...] = ()
 
+    @classmethod
+    def of(cls, points: Sequence[tuple[float, float]], notes: tuple[Note, ...] = ()) -> "LoggedCurve":
+        """From pairs of step and value."""
+        steps, values = np.array(points, np.float64).reshape(-1, 2).T.copy()
+        return cls(steps, values, notes)
+
     def __len__(self) -> int:
         return len(self.steps)
 
-    @classmethod
-    def of_pairs(cls, pairs: Sequence[tuple[float, float]], notes: tuple[Note, ...] = ()) -> "LoggedCurve":
-        """From (step, value) pairs."""
-        steps, values = np.array(pairs, np.float64).reshape(-1, 2).T.copy()
-        return cls(steps, values, notes)
-
-    def where(self, keep: NDArray[np.bool_]) -> "LoggedCurve":
+    def where(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> "LoggedCurve":
         """Some of the points."""
         return LoggedCurve(self.steps[keep], self.values[keep], self.notes)
+
+    def last_of_each_step(self) -> "LoggedCurve":
+        """In the order of steps; of several values at one step, the last logged."""
+        order = np.argsort(self.steps, kind="stable")
+        steps = self.steps[order]
+        return self.where(order[np.append(steps[1:] != steps[:-1], True)])
 
 
 Curves = Mapping[str, LoggedCurve]

@@ -20,7 +20,6 @@ class ImportReport:
     notes: list[tuple[str, str]] = dataclasses.field(default_factory=list)
 
     def as_dict(self) -> dict[str, object]:
-        """Plain data for JSON."""
         return {
             "guess": self.guess.as_dict(),
             "imported": self.imported,

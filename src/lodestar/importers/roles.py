@@ -36,7 +36,6 @@ class RoleGuess:
         return "epoch" in words.tokens(self["step"] or "")
 
     def as_dict(self) -> dict[str, object]:
-        """Plain data for JSON."""
         return {
             "layout": self.layout,
             "columns": dict(self.columns),
@@ -181,7 +180,7 @@ def _checked_overrides(
             stated[role] = None
         else:
             raise error(
-                f"there is no column {name!r} for --{role.replace('_', '-')}. Columns: {_listed(names)}. "
+                f"there is no column {name!r} for --{role.replace('_', '-')}. Columns: {listed_names(names)}. "
                 f"Fix: name one of these, or {NONE!r} if there is none"
             )
     return stated
@@ -190,9 +189,10 @@ def _checked_overrides(
 def _cannot_find(role: str, columns: list[str]) -> str:
     what = {"loss": "training loss", "metric": "validation metric"}[role]
     also = "; --metric none stores runs without one" if role == "metric" else ""
-    return f"no column looks like the {what}. Columns: {_listed(columns)}. Fix: --{role} COLUMN names it{also}"
+    return f"no column looks like the {what}. Columns: {listed_names(columns)}. Fix: --{role} COLUMN names it{also}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed_names(names: Sequence[str]) -> str:
+    """The first twenty names, for an error."""
     shown = ", ".join(repr(name[:60]) for name in names[:20]) or "none at all"
     return shown if len(names) <= 20 else f"{shown} and {len(names) - 20} more"

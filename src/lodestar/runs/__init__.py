@@ -20,17 +20,11 @@ if TYPE_CHECKING:
     from lodestar.runs.summary import RunSummary as RunSummary
 
 _HOMES = {
-    "Direction": "run",
-    "Facts": "run",
-    "Note": "note",
-    "NoteKind": "note",
-    "Run": "run",
+    **dict.fromkeys(("Note", "NoteKind"), "note"),
+    **dict.fromkeys(("Direction", "Facts", "Run", "Scalar", "Series", "Status"), "run"),
     "RunSet": "runset",
     "RunStore": "store",
     "RunSummary": "summary",
-    "Scalar": "run",
-    "Series": "run",
-    "Status": "run",
 }
 __all__ = [*_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]
 

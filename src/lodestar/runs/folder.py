@@ -9,7 +9,7 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from lodestar import _disk
@@ -131,15 +131,11 @@ class LocalFolder(AbstractFolder):
                 if time.time() - path.stat().st_mtime > seconds:
                     path.unlink()
 
-    @contextlib.contextmanager
-    def merging(self) -> Iterator[None]:
-        with _disk.locked(self.path / "compact.lock", exclusive=True):
-            yield
+    def merging(self) -> contextlib.AbstractContextManager[None]:
+        return _disk.locked(self.path / "compact.lock", exclusive=True)
 
-    @contextlib.contextmanager
-    def deleting(self) -> Iterator[None]:
-        with _disk.locked(self.path / "scan.lock", exclusive=True):
-            yield
+    def deleting(self) -> contextlib.AbstractContextManager[None]:
+        return _disk.locked(self.path / "scan.lock", exclusive=True)
 
 
 def is_address(where: str | os.PathLike[str]) -> bool:

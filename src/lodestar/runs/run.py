@@ -8,7 +8,7 @@ file knows neither disks nor trackers, and needs NumPy alone.
 import dataclasses
 import enum
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -192,8 +192,3 @@ def _check_lr(name: str, lr: Series) -> None:
             f"run {name!r}, lr: a learning rate must be a finite number >= 0, got {lr.values[bad[0]]} at step "
             f"{lr.steps[bad[0]]}. Fix: check which column is the learning rate, or leave the run out"
         )
-
-
-def names(runs: Iterable[Run]) -> list[str]:
-    """The names of some runs, in order."""
-    return [run.name for run in runs]

@@ -127,21 +127,11 @@ def _summary(row: dict[str, Any]) -> RunSummary | None:
     if row.get("removed"):
         return None
     points, metric_points, lr_points = row["points"]
-    return RunSummary(
-        name=row["name"],
-        status=Status(row["status"]),
-        direction=Direction(row["direction"]),
-        metric_name=row["metric_name"],
-        total_steps=row["total_steps"],
-        last_step=row["last_step"],
-        points=points,
-        metric_points=metric_points,
-        lr_points=lr_points,
-        final_metric=row["final_metric"],
-        peak_lr=row["peak_lr"],
-        facts=Facts(**row["facts"]),
-        notes=_notes(row["notes"], row.get("note_kinds")),
-    )
+    counts = {"points": points, "metric_points": metric_points, "lr_points": lr_points}
+    kinds = {"status": Status(row["status"]), "direction": Direction(row["direction"])}
+    notes = _notes(row["notes"], row.get("note_kinds"))
+    plain = {key: row[key] for key in ("name", *SMALL)}
+    return RunSummary(**plain | counts | kinds | {"facts": Facts(**row["facts"]), "notes": notes})
 
 
 def _notes(texts: list[str], kinds: list[str] | None) -> tuple[Note, ...]:
@@ -154,18 +144,8 @@ def _notes(texts: list[str], kinds: list[str] | None) -> tuple[Note, ...]:
 def _run(summary: RunSummary, curves: dict[str, Any]) -> Run:
     arrays = {key: values.to_numpy(zero_copy_only=False) for key, values in curves.items()}
     loss, metric, lr = (Series(arrays[f"{curve}_steps"], arrays[curve]) for curve in CURVES)
-    return Run(
-        name=summary.name,
-        loss=loss,
-        metric=metric,
-        lr=lr,
-        direction=summary.direction,
-        status=summary.status,
-        total_steps=summary.total_steps,
-        metric_name=summary.metric_name,
-        facts=summary.facts,
-        notes=summary.notes,
-    )
+    same = ("name", "direction", "status", "total_steps", "metric_name", "facts", "notes")
+    return Run(loss=loss, metric=metric, lr=lr, **{key: getattr(summary, key) for key in same})
 
 
 def _facts(run: Run) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import dataclasses
 import math
 
 from lodestar.runs.note import Note
-from lodestar.runs.run import Direction, Facts, Run, Status
+from lodestar.runs.run import Direction, Facts, Status
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,43 +25,20 @@ class RunSummary:
     facts: Facts
     notes: tuple[Note, ...]
 
-    @classmethod
-    def of(cls, run: Run) -> "RunSummary":
-        """The summary of a run in memory."""
-        return cls(
-            name=run.name,
-            status=run.status,
-            direction=run.direction,
-            metric_name=run.metric_name,
-            total_steps=run.total_steps,
-            last_step=run.last_step,
-            points=len(run.loss),
-            metric_points=len(run.metric),
-            lr_points=len(run.lr),
-            final_metric=run.final_metric,
-            peak_lr=run.peak_lr,
-            facts=run.facts,
-            notes=run.notes,
-        )
-
     @property
     def task(self) -> str | None:
-        """The task, if known."""
         return self.facts.task
 
     @property
     def schedule(self) -> str | None:
-        """The schedule's name, if known."""
         return self.facts.schedule
 
     @property
     def seed(self) -> int | None:
-        """The seed, if known."""
         return self.facts.seed
 
     @property
     def source(self) -> str | None:
-        """Where the run came from, if known."""
         return self.facts.source
 
     def as_dict(self) -> dict[str, object]:

@@ -94,7 +94,6 @@ class _Cells:
             return cls(values, np.array([value is not None for value in each], bool), odd)
 
     def notes(self, name: str, short_rows: Sequence[int]) -> list[Note]:
-        """What could not be read."""
         if not self.odd:
             return []
         row, text = next(iter(self.odd.items()))

@@ -52,7 +52,6 @@ class Tag:
         self.pieces = [(steps[steps < step], values[steps < step]) for steps, values in self.pieces]
 
     def logged(self) -> LoggedCurve:
-        """All of it."""
         self.flush()
         whole = [piece for piece in self.pieces if len(piece[0])]
         if not whole:
@@ -73,7 +72,6 @@ class Events:
     _damaged: int = 0
 
     def read(self, path: Path) -> None:
-        """Add one file."""
         try:
             with path.open("rb") as file:
                 records = RecordFile(file)

@@ -9,19 +9,7 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.importers.readers._protobuf import (
-    BYTES,
-    FIXED32,
-    FIXED64,
-    VARINT,
-    bytes_of,
-    fields,
-    int_of,
-    signed,
-    spans,
-    text,
-    varint_at,
-)
+from lodestar.importers.readers import _protobuf as pb
 from lodestar.runs import Scalar
 
 # TensorFlow's numbers for types, each with the way its bytes are read.
@@ -59,13 +47,13 @@ class Found:
 def read_event(data: bytes, start: int, stop: int) -> Found:
     """The whole of an event."""
     found = Found()
-    for number, wire, begins, ends, varint in spans(data, start, stop):
+    for number, wire, begins, ends, varint in pb.spans(data, start, stop):
         if number == 2 and varint is not None:
-            found.step = signed(varint)
-        elif number == 5 and wire == BYTES:
+            found.step = pb.signed(varint)
+        elif number == 5 and wire == pb.BYTES:
             _summary(data, begins, ends, found)
-        elif number == 7 and wire == BYTES:
-            found.restarts = any(n == 1 and v == 1 for n, v in fields(data[begins:ends]))
+        elif number == 7 and wire == pb.BYTES:
+            found.restarts = any(n == 1 and v == 1 for n, v in pb.fields(data[begins:ends]))
     return found
 
 
@@ -77,21 +65,21 @@ def decoded(raw: bytes, dtype: str) -> NDArray[np.float64]:
 
 
 def _summary(data: bytes, start: int, stop: int, found: Found) -> None:
-    for number, wire, begins, ends, _ in spans(data, start, stop):
-        if number == 1 and wire == BYTES:
+    for number, wire, begins, ends, _ in pb.spans(data, start, stop):
+        if number == 1 and wire == pb.BYTES:
             _value(data, begins, ends, found)
 
 
 def _value(data: bytes, start: int, stop: int, found: Found) -> None:
     tag, span, plugin, content = "", None, "", b""
-    for number, wire, begins, ends, _ in spans(data, start, stop):
-        if number == 1 and wire == BYTES:
+    for number, wire, begins, ends, _ in pb.spans(data, start, stop):
+        if number == 1 and wire == pb.BYTES:
             tag = data[begins:ends].decode("utf-8", errors="replace")
-        elif number == 2 and wire == FIXED32:
+        elif number == 2 and wire == pb.FIXED32:
             span = Span("", begins, ends, "<f4")
-        elif number == 8 and wire == BYTES:
+        elif number == 8 and wire == pb.BYTES:
             span = _tensor(data, begins, ends)
-        elif number == 9 and wire == BYTES:
+        elif number == 9 and wire == pb.BYTES:
             plugin, content = _plugin(data[begins:ends])
     if plugin == "hparams":
         _hparams(content, found)
@@ -102,16 +90,16 @@ def _value(data: bytes, start: int, stop: int, found: Found) -> None:
 def _tensor(data: bytes, start: int, stop: int) -> Span | None:
     """The one number of a tensor; None for several, for text, and for types that are no numbers."""
     dtype, span, count = "", None, 0
-    for number, wire, begins, ends, varint in spans(data, start, stop):
+    for number, wire, begins, ends, varint in pb.spans(data, start, stop):
         if number == 1 and varint is not None:
             dtype = _DTYPES.get(varint, "")
         elif number == _CONTENT and ends > begins:
             span, count = Span("", begins, ends, dtype), (ends - begins) / _width(dtype) if dtype else 0
-        elif number in _FLOATS and wire in (BYTES, FIXED32, FIXED64) and ends > begins:
+        elif number in _FLOATS and wire in (pb.BYTES, pb.FIXED32, pb.FIXED64) and ends > begins:
             kind = _FLOATS[number]
             span, count = Span("", begins, ends, kind), count + (ends - begins) / _width(kind)
         elif number in _WHOLE | {_HALF}:
-            values = [varint] if wire == VARINT and varint is not None else _packed(data[begins:ends])
+            values = [varint] if wire == pb.VARINT and varint is not None else _packed(data[begins:ends])
             count += len(values)
             if values:
                 span = Span("", value=_whole(values[0], dtype, half=number == _HALF))
@@ -126,7 +114,7 @@ def _packed(data: bytes) -> list[int]:
     """Varints one after another."""
     values, place = [], 0
     while place < len(data):
-        value, place = varint_at(data, place, len(data))
+        value, place = pb.varint_at(data, place, len(data))
         values.append(value)
     return values
 
@@ -134,37 +122,37 @@ def _packed(data: bytes) -> list[int]:
 def _whole(value: int, dtype: str, *, half: bool) -> float:
     if half:
         return float(decoded((value & 0xFFFF).to_bytes(2, "little"), dtype)[0])
-    return float(value if dtype.startswith(("<u", "u")) else signed(value))
+    return float(value if dtype.startswith(("<u", "u")) else pb.signed(value))
 
 
 def _plugin(data: bytes) -> tuple[str, bytes]:
-    for number, value in fields(data):
+    for number, value in pb.fields(data):
         if number == 1:
-            parts = dict(fields(bytes_of(value)))
-            return text(parts.get(1, b"")), bytes_of(parts.get(2, b""))
+            parts = dict(pb.fields(pb.bytes_of(value)))
+            return pb.text(parts.get(1, b"")), pb.bytes_of(parts.get(2, b""))
     return "", b""
 
 
 def _hparams(content: bytes, found: Found) -> None:
-    for number, value in fields(content):
+    for number, value in pb.fields(content):
         if number == 3:  # session_start_info: a map of name to google.protobuf.Value
-            for part, entry in fields(bytes_of(value)):
+            for part, entry in pb.fields(pb.bytes_of(value)):
                 if part == 1:
-                    pair = dict(fields(bytes_of(entry)))
-                    setting = _setting(bytes_of(pair.get(2, b"")))
+                    pair = dict(pb.fields(pb.bytes_of(entry)))
+                    setting = _setting(pb.bytes_of(pair.get(2, b"")))
                     if setting is not None:
-                        found.config[text(pair.get(1, b""))] = setting
+                        found.config[pb.text(pair.get(1, b""))] = setting
         elif number == 4:  # session_end_info
-            found.state = _STATES.get(int_of(dict(fields(bytes_of(value))).get(1, 0)), "")
+            found.state = _STATES.get(pb.int_of(dict(pb.fields(pb.bytes_of(value))).get(1, 0)), "")
 
 
 def _setting(data: bytes) -> Scalar | None:
-    for number, value in fields(data):
+    for number, value in pb.fields(data):
         if number == 2:
-            plain = struct.unpack("<d", bytes_of(value))[0]
+            plain = struct.unpack("<d", pb.bytes_of(value))[0]
             return int(plain) if plain.is_integer() and abs(plain) < 2**53 else plain
         if number == 3:
-            return text(value)
+            return pb.text(value)
         if number == 4:
             return bool(value)
     return None

@@ -61,8 +61,12 @@ def masked_crc(data: bytes) -> int:
 
 
 def crc_of_rows(rows: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    """The checksums of many records of one length, a row each, as TensorFlow stores them."""
-    return _masked(_crc(rows))
+    """The checksums of many records of one length, a row each: CRC-32C, turned as TensorFlow stores it."""
+    crc = np.full(len(rows), 0xFFFFFFFF, np.uint32)
+    for column in np.ascontiguousarray(rows.T):
+        crc = _TABLE[(crc ^ column) & 0xFF] ^ (crc >> 8)
+    crc = np.bitwise_not(crc, dtype=np.uint32)
+    return ((crc >> 15) | (crc << 17)).astype(np.uint32) + np.uint32(0xA282EAD8)
 
 
 def _frames(data: bytes) -> tuple[list[int], list[int], int]:
@@ -123,15 +127,3 @@ def _table() -> NDArray[np.uint32]:
 
 
 _TABLE = _table()
-
-
-def _crc(rows: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    crc = np.full(len(rows), 0xFFFFFFFF, np.uint32)
-    for column in np.ascontiguousarray(rows.T):
-        crc = _TABLE[(crc ^ column) & 0xFF] ^ (crc >> 8)
-    return np.bitwise_not(crc, dtype=np.uint32)
-
-
-def _masked(crc: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    turned = ((crc >> 15) | (crc << 17)).astype(np.uint32)
-    return turned + np.uint32(0xA282EAD8)

@@ -22,6 +22,11 @@ def flat(settings: Mapping[str, Any], separator: str = ".") -> dict[str, Scalar]
     return dict(_flat(settings, "", separator))
 
 
+def is_number(value: object) -> bool:
+    """Whether that is a number as JSON knows them: True is none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def read_json(path: Path) -> Any:
     """The data of a JSON file; NaN and Infinity are read as what they are."""
     try:

@@ -58,7 +58,6 @@ class RunFacts:
                 self.several[column] = None
 
     def notes(self) -> tuple[Note, ...]:
-        """What is odd about it."""
         notes = [
             Note(f"column {column!r} has several values, the first was kept", NoteKind.SEVERAL_VALUES)
             for column in self.several
@@ -69,7 +68,6 @@ class RunFacts:
         return tuple(notes)
 
     def place(self) -> str:
-        """The files."""
         return self._first() + (" ..." if len(self.files) > 3 else "")
 
     def _first(self) -> str:

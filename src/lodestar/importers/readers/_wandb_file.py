@@ -9,7 +9,7 @@ import dataclasses
 import json
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ _HEADER = struct.Struct("<IHB")
 _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
 _MAGIC = b":W&B"
 HISTORY, CONFIG, RUN, EXIT = 2, 5, 17, 18
+_WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}  # as W&B writes them
 _HALF = "it ends in half a record (still written, or killed); all before was read"
 
 
@@ -40,7 +41,6 @@ class WandbFile:
     notes: list[Note] = dataclasses.field(default_factory=list)
 
     def read(self) -> "WandbFile":
-        """Read all of it."""
         for record in self._records():
             try:
                 for number, value in fields(record):
@@ -158,6 +158,27 @@ class WandbFile:
         whole = Note(f"{self.path.name}: {sentence}", kind)
         if whole not in self.notes:
             self.notes.append(whole)
+
+
+def number(value: Any) -> float | None:
+    """A logged value as a number; None for what is none (text, images, tables, histograms)."""
+    if isinstance(value, str):
+        return _WORDS.get(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    return None
+
+
+def numbers(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
+    """Every number of a row, nested ones named with dots; W&B's own (`_step`, `_runtime`) are left out."""
+    for name, value in row.items():
+        if not prefix and name.startswith("_"):
+            continue
+        if isinstance(value, Mapping):
+            if "_type" not in value:  # images, tables and the like
+                yield from numbers(value, f"{prefix}{name}.")
+        elif (found := number(value)) is not None:
+            yield f"{prefix}{name}", found
 
 
 def _end(block: bytes, at: int) -> int | None:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from lodestar._errors import RunError
 from lodestar.importers.reader import AbstractReader, Curves, ListedRun, LoggedCurve
 from lodestar.importers.readers._folder import find, fingerprint, key_in, name_in
-from lodestar.importers.readers._settings_file import flat, read_json
+from lodestar.importers.readers._settings_file import flat, is_number, read_json
 from lodestar.runs import Scalar
 
 FILE = "trainer_state.json"
@@ -48,7 +48,7 @@ class HuggingfaceReader(AbstractReader):
                 yield ListedRun(key, name, version, trouble=str(error))
                 continue
             quantities = dict.fromkeys(
-                key for entry in _history(state) for key, value in entry.items() if _number(value)
+                key for entry in _history(state) for key, value in entry.items() if is_number(value)
             )
             logged = tuple(key for key in quantities if key != "step")
             yield ListedRun(key, name, version, logged, _config(state, path.parent, folder), _how_it_stands(state))
@@ -57,9 +57,9 @@ class HuggingfaceReader(AbstractReader):
         entries = _history(_state(self._latest(self._folders[run.key])))
         found: dict[str, LoggedCurve] = {}
         for name in dict.fromkeys(quantities):
-            points = [(entry["step"], entry[name]) for entry in entries if _number(entry.get(name)) and name != "step"]
-            if points:
-                found[name] = LoggedCurve.of_pairs(points)
+            points = [(entry["step"], entry[name]) for entry in entries if is_number(entry.get(name))]
+            if points and name != "step":
+                found[name] = LoggedCurve.of(points)
         return found
 
     def _latest(self, folder: Path) -> Path:
@@ -89,7 +89,7 @@ def _state(path: Path) -> dict[str, Any]:
 
 
 def _history(state: Mapping[str, Any]) -> list[dict[str, Any]]:
-    entries = [entry for entry in state["log_history"] if isinstance(entry, dict) and _number(entry.get("step"))]
+    entries = [entry for entry in state["log_history"] if isinstance(entry, dict) and is_number(entry.get("step"))]
     return [entry for entry in entries if _TOTALS not in entry]
 
 
@@ -105,7 +105,3 @@ def _config(state: Mapping[str, Any], *folders: Path) -> dict[str, Scalar]:
 def _how_it_stands(state: Mapping[str, Any]) -> str:
     planned = state.get("max_steps") or 0
     return "finished" if 0 < planned <= state.get("global_step", 0) else "stopped"
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -50,7 +50,6 @@ class MlflowReader(AbstractBulkReader):
 
 
 def _open(address: str) -> AbstractBackend:
-    """The backend for an address."""
     scheme = urlsplit(address).scheme.lower()
     if scheme in ("http", "https"):
         from lodestar.importers.readers.mlflow_server import ServerBackend

@@ -3,7 +3,8 @@
 import abc
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ DELETED = "it was deleted in MLflow"
 LARGEST = 1.7976931348623157e308
 """What MLflow's databases hold in place of infinity."""
 _NAME_TAG = "mlflow.runName"
+K = TypeVar("K", bound=Hashable)
 
 
 class AbstractBackend(abc.ABC):
@@ -66,6 +68,16 @@ def listed(
         trouble=DELETED if deleted else "",
         points=points,
     )
+
+
+def by_key(entries: Iterable[tuple[K, float, float | None]]) -> dict[K, LoggedCurve]:
+    """Curves from (key, step, value), in the order they come."""
+    pieces: dict[K, tuple[list[float], list[float | None]]] = {}
+    for key, step, value in entries:
+        steps, values = pieces.setdefault(key, ([], []))
+        steps.append(step)
+        values.append(value)
+    return {key: logged(steps, values) for key, (steps, values) in pieces.items()}
 
 
 def logged(steps: Sequence[float], values: Sequence[float | None]) -> LoggedCurve:

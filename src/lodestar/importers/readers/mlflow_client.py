@@ -1,5 +1,6 @@
 """Whatever else MLflow's own client can open: PostgreSQL, MySQL, Databricks, plug-ins. Slow, and always right."""
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,11 +16,9 @@ class ClientBackend(AbstractBackend):
     def __init__(self, address: str):
         self.address = address
         client = need("mlflow.tracking", "mlflow").MlflowClient
-        try:
+        with self._told():
             self._client = client(tracking_uri=address)
             self._client.search_experiments(max_results=1)
-        except Exception as error:  # each backend has its own
-            raise TrackerError(self._cannot(error)) from error
 
     def experiments(self) -> dict[str, str]:
         return {item.experiment_id: item.name for item in self._all(self._client.search_experiments)}
@@ -27,22 +26,16 @@ class ClientBackend(AbstractBackend):
     def runs(self, experiments: Mapping[str, str]) -> Iterator[ListedRun]:
         view = need("mlflow.entities", "mlflow").ViewType.ALL
         for key, name in experiments.items():
-            for run in self._all(
-                self._client.search_runs,
-                experiment_ids=[key],
-                run_view_type=view,
-                order_by=["attributes.start_time ASC"],
-            ):
+            asked = {"experiment_ids": [key], "run_view_type": view, "order_by": ["attributes.start_time ASC"]}
+            for run in self._all(self._client.search_runs, **asked):
                 yield _listed(run, name)
 
     def histories(self, runs: Sequence[str], quantities: Sequence[str]) -> dict[str, dict[str, LoggedCurve]]:
         found: dict[str, dict[str, LoggedCurve]] = {run: {} for run in runs}
         for run in runs:
             for name in quantities:
-                try:
+                with self._told():
                     entries = self._client.get_metric_history(run, name)
-                except Exception as error:
-                    raise TrackerError(self._cannot(error)) from error
                 if entries:
                     found[run][name] = logged([entry.step for entry in entries], [entry.value for entry in entries])
         return found
@@ -50,18 +43,22 @@ class ClientBackend(AbstractBackend):
     def _all(self, ask: Any, **what: Any) -> Iterator[Any]:
         token = None
         while True:
-            try:
+            with self._told():
                 page = ask(max_results=1000, page_token=token, **what)
-            except Exception as error:
-                raise TrackerError(self._cannot(error)) from error
             yield from page
             token = page.token
             if not token:
                 return
 
-    def _cannot(self, error: BaseException) -> str:
-        why = " ".join(str(error).split())[:300] or type(error).__name__
-        return f"MLflow's client cannot read {self.address}: {why}. Fix: check the address, and what MLflow says"
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:  # each backend has its own
+            why = " ".join(str(error).split())[:300] or type(error).__name__
+            raise TrackerError(
+                f"MLflow's client cannot read {self.address}: {why}. Fix: check the address, and what MLflow says"
+            ) from error
 
 
 def _listed(run: Any, experiment: str) -> ListedRun:

@@ -13,7 +13,7 @@ from typing import Any
 from lodestar._errors import TrackerError
 from lodestar._extras import need
 from lodestar.importers.reader import ListedRun, LoggedCurve
-from lodestar.importers.readers.mlflow_backend import AbstractBackend, listed, logged
+from lodestar.importers.readers.mlflow_backend import AbstractBackend, by_key, listed
 
 API = "api/2.0/mlflow"
 BULK = "ajax-api/2.0/mlflow/metrics/get-history-bulk"
@@ -58,7 +58,7 @@ class ServerBackend(AbstractBackend):
             if entries is None:
                 yield from ((key, curve) for key in runs if (curve := self._paged(key, quantity)))
                 return
-            by_run = _by_run(entries)
+            by_run = by_key((entry["run_id"], entry["step"], entry["value"]) for entry in entries)
             if len(entries) < _MOST:
                 yield from by_run.items()
                 return
@@ -82,14 +82,10 @@ class ServerBackend(AbstractBackend):
         return None
 
     def _paged(self, run: str, quantity: str) -> LoggedCurve | None:
-        steps: list[float] = []
-        values: list[float] = []
         asked = {"run_id": run, "metric_key": quantity, "max_results": _MOST}
-        for page in self._pages("metrics/get-history", asked, method="GET"):
-            entries = page.get("metrics", ())
-            steps += [float(entry.get("step", 0)) for entry in entries]
-            values += [float(entry.get("value", 0.0)) for entry in entries]
-        return logged(steps, values) if steps else None
+        pages = self._pages("metrics/get-history", asked, method="GET")
+        entries = (entry for page in pages for entry in page.get("metrics", ()))
+        return by_key((run, float(e.get("step", 0)), float(e.get("value", 0.0))) for e in entries).get(run)
 
     def _pages(self, path: str, asked: Mapping[str, Any], *, method: str = "POST") -> Iterator[dict[str, Any]]:
         token = None
@@ -184,15 +180,6 @@ def _listed(run: Mapping[str, Any], experiment: str) -> ListedRun:
         params={entry["key"]: entry.get("value", "") for entry in data.get("params", ())},
         tags={entry["key"]: entry.get("value", "") for entry in data.get("tags", ())},
     )
-
-
-def _by_run(entries: Sequence[Mapping[str, Any]]) -> dict[str, LoggedCurve]:
-    pieces: dict[str, tuple[list[float], list[float]]] = {}
-    for entry in entries:
-        steps, values = pieces.setdefault(entry["run_id"], ([], []))
-        steps.append(entry["step"])
-        values.append(entry["value"])
-    return {key: logged(steps, values) for key, (steps, values) in pieces.items()}
 
 
 def _short(error: BaseException) -> str:

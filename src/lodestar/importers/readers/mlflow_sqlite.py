@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from lodestar._errors import TrackerError
 from lodestar.importers.reader import ListedRun, LoggedCurve
-from lodestar.importers.readers.mlflow_backend import AbstractBackend, listed, logged
+from lodestar.importers.readers.mlflow_backend import AbstractBackend, by_key, listed
 
 _TABLES = {
     "experiments": {"experiment_id", "name", "lifecycle_stage"},
@@ -99,19 +99,14 @@ class SqliteBackend(AbstractBackend):
 
     def histories(self, runs: Sequence[str], quantities: Sequence[str]) -> dict[str, dict[str, LoggedCurve]]:
         """In the order of the rows, which is that of logging."""
-        pieces: dict[tuple[str, str], tuple[list[float], list[float | None]]] = {}
         rows = self._ask(
             "SELECT run_uuid, key, step, CASE WHEN is_nan THEN NULL ELSE value END FROM metrics "
             f"WHERE run_uuid IN ({_marks(runs)}) AND key IN ({_marks(quantities)}) ORDER BY rowid",
             [*runs, *quantities],
         )
-        for run, key, step, value in rows:
-            steps, values = pieces.setdefault((run, key), ([], []))
-            steps.append(step)
-            values.append(value)
         found: dict[str, dict[str, LoggedCurve]] = {run: {} for run in runs}
-        for (run, key), (steps, values) in pieces.items():
-            found[run][key] = logged(steps, values)
+        for (run, key), curve in by_key(((run, key), step, value) for run, key, step, value in rows).items():
+            found[run][key] = curve
         return found
 
     def _ask(self, query: str, values: Sequence[object] = ()) -> list[tuple]:

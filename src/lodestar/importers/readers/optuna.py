@@ -5,6 +5,7 @@ is a curve too: a list (one value for each intermediate value, or for each step)
 mapping step -> value. Parameters and other attributes are the config.
 """
 
+import contextlib
 import hashlib
 import itertools
 import json
@@ -19,9 +20,10 @@ import numpy as np
 from lodestar._errors import RunError, TrackerError
 from lodestar._extras import need
 from lodestar.importers.reader import AbstractReader, Curves, ListedRun, LoggedCurve
-from lodestar.runs import Scalar
+from lodestar.importers.readers._settings_file import is_number
 
 VALUE = "value"
+_SCALAR = str | int | float | bool
 _SQLITE = b"SQLite format 3\x00"
 
 
@@ -57,7 +59,7 @@ class OptunaReader(AbstractReader):
         return {name: _curve(trial, name) for name in quantities if name in _quantities(trial)}
 
     def _chosen(self, storage: Any, wanted: Sequence[str]) -> Sequence[Any]:
-        try:
+        with _told(self.address):
             there = self._optuna.get_all_study_names(storage)
             missing = [name for name in wanted if name not in there]
             if missing:
@@ -66,17 +68,13 @@ class OptunaReader(AbstractReader):
                     f"{self.address} has no study {missing[0]!r}. It has: {shown}. Fix: --study NAME with one of these"
                 )
             return [self._optuna.load_study(study_name=name, storage=storage) for name in wanted or there]
-        except TrackerError:
-            raise
-        except Exception as error:  # each database has its own
-            raise TrackerError(_cannot(self.address, error)) from error
 
 
 def _open(address: str) -> tuple[str, Any]:
     """The address in full, and Optuna's storage there. Optuna would make a new one where there is none: we do not."""
     storages = need("optuna.storages", "optuna")
     path = Path(address.removeprefix("sqlite:///")).expanduser()
-    try:
+    with _told(address):
         if "://" in address and not address.startswith("sqlite:///"):
             return address, storages.RDBStorage(address)
         if not path.is_file():
@@ -92,10 +90,6 @@ def _open(address: str) -> tuple[str, Any]:
         _check_tables(path)
         url = f"sqlite:///{path.absolute()}"
         return url, storages.RDBStorage(url)
-    except TrackerError:
-        raise
-    except Exception as error:  # each database has its own
-        raise TrackerError(_cannot(address, error)) from error
 
 
 def _check_tables(path: Path) -> None:
@@ -119,16 +113,22 @@ def _check_journal(path: Path) -> None:
         raise TrackerError(f"{path} is neither an SQLite database nor an Optuna journal. Fix: check the path")
 
 
-def _cannot(address: str, error: BaseException) -> str:
-    why = " ".join(str(error).split())[:300] or type(error).__name__
-    return f"Optuna cannot open {address}: {why}. Fix: check the address, and what Optuna says"
+@contextlib.contextmanager
+def _told(address: str) -> Iterator[None]:
+    try:
+        yield
+    except TrackerError:
+        raise
+    except Exception as error:  # each database has its own
+        why = " ".join(str(error).split())[:300] or type(error).__name__
+        raise TrackerError(
+            f"Optuna cannot open {address}: {why}. Fix: check the address, and what Optuna says"
+        ) from error
 
 
 def _listed(key: str, study: str, trial: Any) -> ListedRun:
-    attributes = {
-        name: value for name, value in trial.user_attrs.items() if isinstance(value, str | int | float | bool)
-    }
-    params = {name: _scalar(value) for name, value in trial.params.items()}
+    attributes = {name: value for name, value in trial.user_attrs.items() if isinstance(value, _SCALAR)}
+    params = {name: value if isinstance(value, _SCALAR) else str(value) for name, value in trial.params.items()}
     said = [trial.state.name, str(trial.datetime_complete), trial.params, trial.user_attrs]
     told = json.dumps([*said, sorted(trial.intermediate_values.items())], sort_keys=True, default=str)
     return ListedRun(
@@ -142,10 +142,6 @@ def _listed(key: str, study: str, trial: Any) -> ListedRun:
     )
 
 
-def _scalar(value: object) -> Scalar:
-    return value if isinstance(value, str | int | float | bool) else str(value)
-
-
 def _quantities(trial: Any) -> tuple[str, ...]:
     curves = [name for name, value in trial.user_attrs.items() if _is_curve(value)]
     return (*((VALUE,) if trial.intermediate_values else ()), *curves)
@@ -154,19 +150,11 @@ def _quantities(trial: Any) -> tuple[str, ...]:
 def _is_curve(value: object) -> bool:
     """Numbers over time: a list of them, of pairs, or a mapping from steps."""
     if isinstance(value, Mapping):
-        return bool(value) and all(_is_step(key) and _is_number(one) for key, one in value.items())
+        return bool(value) and all(str(key).isdigit() and is_number(one) for key, one in value.items())
     if not isinstance(value, list) or not value:
         return False
-    pairs = all(isinstance(one, list) and len(one) == 2 and all(map(_is_number, one)) for one in value)
-    return pairs or all(map(_is_number, value))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_step(text: object) -> bool:
-    return str(text).isdigit()
+    pairs = all(isinstance(one, list) and len(one) == 2 and all(map(is_number, one)) for one in value)
+    return pairs or all(map(is_number, value))
 
 
 def _curve(trial: Any, name: str) -> LoggedCurve:
@@ -175,7 +163,7 @@ def _curve(trial: Any, name: str) -> LoggedCurve:
     if isinstance(value, Mapping):
         value = sorted((int(step), one) for step, one in value.items())
     if value and isinstance(value[0], list | tuple):
-        return LoggedCurve.of_pairs(value)
+        return LoggedCurve.of(value)
     return LoggedCurve(_steps(trial, name, len(value), [step for step, _ in reported]), np.array(value, float))
 
 

@@ -15,7 +15,7 @@ from lodestar._errors import RunError
 from lodestar.importers.reader import AbstractReader, Curves, ListedRun, LoggedCurve
 from lodestar.importers.readers._csv_file import columns, read_columns
 from lodestar.importers.readers._folder import find, fingerprint, key_in, name_in, unreadable
-from lodestar.importers.readers._settings_file import flat, read_json
+from lodestar.importers.readers._settings_file import flat, is_number, read_json
 from lodestar.runs.note import Note, NoteKind
 from lodestar.runs.run import Scalar
 
@@ -62,9 +62,9 @@ class RayTuneReader(AbstractReader):
         for result in _results(path, notes):
             step = result.get(CLOCK)
             for name in points:
-                if _number(result.get(name)) and step is not None:
+                if is_number(result.get(name)) and step is not None:
                     points[name].append((step, result[name]))
-        return {name: LoggedCurve.of_pairs(pairs, tuple(notes)) for name, pairs in points.items() if pairs}
+        return {name: LoggedCurve.of(pairs, tuple(notes)) for name, pairs in points.items() if pairs}
 
     def _state(self, trial: Path) -> str:
         """Ray's word for a trial (TERMINATED, ERROR, RUNNING); "failed" if it only left an error file."""
@@ -80,7 +80,7 @@ def _quantities(path: Path) -> tuple[str, ...]:
         return tuple(name for name in columns(path) if name not in _OWN and not name.startswith("config/"))
     found: dict[str, None] = {}
     for result in _results(path, []):
-        found |= dict.fromkeys(name for name, value in result.items() if name not in _OWN and _number(value))
+        found |= dict.fromkeys(name for name, value in result.items() if name not in _OWN and is_number(value))
     return tuple(found)
 
 
@@ -106,7 +106,7 @@ def _numbers(result: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, floa
     for name, value in result.items():
         if isinstance(value, Mapping):
             yield from _numbers(value, f"{prefix}{name}/")
-        elif _number(value):
+        elif is_number(value):
             yield f"{prefix}{name}", value
 
 
@@ -124,7 +124,3 @@ def _states(experiment: Path) -> dict[str, str]:
         except (RunError, KeyError, TypeError, IndexError, ValueError):
             continue  # another version of Ray; the state is then not known
     return {}
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

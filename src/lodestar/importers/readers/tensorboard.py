@@ -99,7 +99,6 @@ class TensorboardReader(AbstractReader):
         return ListedRun(*self._called(folder), fingerprint(files), tuple(quantities), config, state)
 
     def _called(self, folder: Path) -> tuple[str, str]:
-        """A run's key and name."""
         return key_in(self._root, folder), name_in(self._root, folder)
 
     def _belongs(self, folder: Path) -> bool:

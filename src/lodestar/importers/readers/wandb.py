@@ -8,13 +8,11 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
-import numpy as np
-
 from lodestar._errors import RunError, TrackerError
 from lodestar._extras import need
 from lodestar.importers.reader import AbstractReader, Curves, ListedRun, LoggedCurve
 from lodestar.importers.readers._settings_file import flat
-from lodestar.importers.readers._wandb_value import number
+from lodestar.importers.readers._wandb_file import number
 from lodestar.runs.note import Note, NoteKind
 
 _PAGE = 5_000  # steps to a request; far larger pages lost rows (wandb issue 1742)
@@ -65,14 +63,14 @@ class WandbReader(AbstractReader):
         if rows and "_step" not in rows[0]:  # newer clients add the step to the keys, older ones do not
             rows = self._rows(run, [name, "_step"])
         pairs = [(number(row.get("_step")), number(_within(row, name))) for row in rows]
-        found = np.array([pair for pair in pairs if None not in pair], np.float64).reshape(-1, 2)
-        if not len(found):
+        found = [(step, value) for step, value in pairs if step is not None and value is not None]
+        if not found:
             raise RunError(
                 f"W&B counts {count} values of {name!r} in run {run.id}, but its client returned none. "
                 "Fix: pip install --upgrade wandb (versions 0.27.1 and 0.27.2 do this), then import again"
             )
         short = Note(f"W&B counts {count} values of {name!r}, {len(found)} came", NoteKind.INCOMPLETE)
-        return LoggedCurve(found[:, 0].copy(), found[:, 1].copy(), (short,) if len(found) < count else ())
+        return LoggedCurve.of(found, (short,) if len(found) < count else ())
 
     def _rows(self, run: Any, keys: Sequence[str]) -> Sequence[Mapping[str, Any]]:
         return _ask(self.address, lambda: [*run.scan_history(keys=[*keys], page_size=_PAGE)])

@@ -12,8 +12,7 @@ from lodestar._errors import RunError
 from lodestar.importers.reader import AbstractReader, Curves, ListedRun, LoggedCurve
 from lodestar.importers.readers._folder import find, fingerprint
 from lodestar.importers.readers._settings_file import flat
-from lodestar.importers.readers._wandb_file import WandbFile
-from lodestar.importers.readers._wandb_value import numbers
+from lodestar.importers.readers._wandb_file import WandbFile, numbers
 
 
 class WandbOfflineReader(AbstractReader):
@@ -59,4 +58,4 @@ class WandbOfflineReader(AbstractReader):
 
         parts = [WandbFile(path, keep).read() for path in self._runs[run.key]]
         notes = tuple(note for part in parts for note in part.notes)
-        return {name: LoggedCurve.of_pairs(pairs, notes) for name, pairs in points.items() if pairs}
+        return {name: LoggedCurve.of(pairs, notes) for name, pairs in points.items() if pairs}
