@@ -49,7 +49,7 @@ class Shelf(AbstractReader):
             if name in self.curves[run.key]:
                 points = self.curves[run.key][name]
                 pairs = list(points.items()) if isinstance(points, Mapping) else points
-                found[name] = LoggedCurve.of_pairs(pairs)
+                found[name] = LoggedCurve.of(pairs)
         return found
 
 

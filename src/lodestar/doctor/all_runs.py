@@ -5,7 +5,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-from lodestar.doctor.findings import Digest, Finding, FindingKind, Severity
+from lodestar.doctor.findings import Digest, Finding, FindingKind, Severity, advice, error, warning
 from lodestar.runs.run import Status
 from lodestar.schedules import OTHER
 
@@ -21,20 +21,16 @@ def too_few(runs: Sequence[Digest]) -> Iterator[Finding]:
     """Enough usable runs."""
     usable = sum(run.usable for run in runs)
     if not runs:
-        yield _finding(Severity.ERROR, FindingKind.TOO_FEW, "There are no runs.", "lodestar import FILES --out STORE")
+        yield error(FindingKind.TOO_FEW, None, "There are no runs.", "lodestar import FILES --out STORE")
     elif all(run.status is Status.DIVERGED for run in runs):
         cure = "make runs with a peak lr ten times smaller"
-        yield _finding(
-            Severity.ERROR, FindingKind.TOO_FEW, f"All {len(runs)} runs diverged; nothing can be fitted.", cure
-        )
+        yield error(FindingKind.TOO_FEW, None, f"All {len(runs)} runs diverged; nothing can be fitted.", cure)
     elif usable < FEWEST_RUNS:
         what = f"{_count(usable, 'run')} of {len(runs)} can be used; a fit needs {FEWEST_RUNS} at the very least."
-        yield _finding(
-            Severity.ERROR, FindingKind.TOO_FEW, what, f"see the errors below; then make about {ENOUGH_RUNS} runs"
-        )
+        yield error(FindingKind.TOO_FEW, None, what, f"see the errors below; then make about {ENOUGH_RUNS} runs")
     elif usable < ENOUGH_RUNS:
         what = f"{usable} of {len(runs)} runs can be used; forecasts get trustworthy from about {ENOUGH_RUNS} on."
-        yield _finding(Severity.WARNING, FindingKind.TOO_FEW, what, "add some of the runs suggested below")
+        yield warning(FindingKind.TOO_FEW, None, what, "add some of the runs suggested below")
 
 
 def mixed(runs: Sequence[Digest]) -> Iterator[Finding]:
@@ -42,19 +38,15 @@ def mixed(runs: Sequence[Digest]) -> Iterator[Finding]:
     directions = collections.Counter(str(run.direction) for run in runs)
     if len(directions) > 1:
         what = f"Some metrics are to be maximised, others minimised ({_tally(directions)})."
-        yield _finding(
-            Severity.ERROR, FindingKind.MIXED, what, "keep one metric to a store, or state --direction at import"
-        )
+        yield error(FindingKind.MIXED, None, what, "keep one metric to a store, or state --direction at import")
     metrics = collections.Counter(run.metric_name for run in runs)
     if len(metrics) > 1:
         what = f"The runs have different metrics ({_tally(metrics)})."
-        yield _finding(
-            Severity.WARNING, FindingKind.MIXED, what, "if these are not the same figure, keep them in two stores"
-        )
+        yield warning(FindingKind.MIXED, None, what, "if these are not the same figure, keep them in two stores")
     tasks = collections.Counter(run.task for run in runs if run.task is not None)
     if len(tasks) > 1:
         what = f"The runs are of different tasks ({_tally(tasks)})."
-        yield _finding(Severity.ADVICE, FindingKind.MIXED, what, "a forecaster for one task is sharper: one store each")
+        yield advice(FindingKind.MIXED, None, what, "a forecaster for one task is sharper: one store each")
 
 
 def lengths(runs: Sequence[Digest]) -> Iterator[Finding]:
@@ -69,7 +61,7 @@ def lengths(runs: Sequence[Digest]) -> Iterator[Finding]:
     )
     severity = Severity.WARNING if max(counts) > 2 * min(counts) else Severity.ADVICE
     cure = "runs are stretched to one relative time; compare like with like: keep one length to a store if you can"
-    yield _finding(severity, FindingKind.DIFFERENT_LENGTHS, what, cure)
+    yield Finding(severity, FindingKind.DIFFERENT_LENGTHS, None, what, cure)
 
 
 def one_shape(runs: Sequence[Digest]) -> Iterator[Finding]:
@@ -78,7 +70,7 @@ def one_shape(runs: Sequence[Digest]) -> Iterator[Finding]:
     if sum(shapes.values()) > 1 and len(shapes) == 1 and str(OTHER) not in shapes:
         what = f"All usable runs follow one shape of schedule ({next(iter(shapes))})."
         cure = "a forecaster learns what the lr does only where it varies: add other shapes (see below)"
-        yield _finding(Severity.WARNING, FindingKind.ONE_SHAPE, what, cure)
+        yield warning(FindingKind.ONE_SHAPE, None, what, cure)
 
 
 def rates(runs: Sequence[Digest]) -> Iterator[Finding]:
@@ -89,14 +81,14 @@ def rates(runs: Sequence[Digest]) -> Iterator[Finding]:
     span = math.log10(peaks[-1] / peaks[0])
     if span < 0.95:
         what = f"Peak learning rates cover {span:.1f} decades ({peaks[0]:.2g} to {peaks[-1]:.2g})."
-        yield _finding(Severity.WARNING, FindingKind.LR_RANGE, what, "cover at least one decade, better two")
+        yield warning(FindingKind.LR_RANGE, None, what, "cover at least one decade, better two")
     holes = [(low, high) for low, high in itertools.pairwise(peaks) if math.log10(high / low) > WIDE_GAP]
     if holes:
         what = (
             f"No run has a peak lr between {', or between '.join(f'{low:.2g} and {high:.2g}' for low, high in holes)}."
         )
         cure = f"add runs near {', '.join(f'{math.sqrt(low * high):.1g}' for low, high in holes)}"
-        yield _finding(Severity.ADVICE, FindingKind.LR_RANGE, what, cure)
+        yield advice(FindingKind.LR_RANGE, None, what, cure)
 
 
 def one_seed(runs: Sequence[Digest]) -> Iterator[Finding]:
@@ -104,7 +96,7 @@ def one_seed(runs: Sequence[Digest]) -> Iterator[Finding]:
     seeds = {run.seed for run in runs if run.seed is not None}
     if len(seeds) == 1 and len(runs) > 1:
         what = f"All runs have one seed ({next(iter(seeds))}), so noise cannot be told from the schedule's effect."
-        yield _finding(Severity.ADVICE, FindingKind.ONE_SEED, what, "repeat two or three runs with another seed")
+        yield advice(FindingKind.ONE_SEED, None, what, "repeat two or three runs with another seed")
 
 
 def copies(runs: Sequence[Digest]) -> Iterator[Finding]:
@@ -115,14 +107,10 @@ def copies(runs: Sequence[Digest]) -> Iterator[Finding]:
         if twin != run.name:
             what = f"has the very same curves as {_short(twin)}"
             cure = "remove one of them: a copy in both halves of a split flatters the forecaster"
-            yield Finding(Severity.WARNING, FindingKind.COPIES, run.name, what, cure)
+            yield warning(FindingKind.COPIES, run.name, what, cure)
 
 
 CHECKS: tuple[Check, ...] = (too_few, mixed, lengths, one_shape, rates, one_seed, copies)
-
-
-def _finding(severity: Severity, check: FindingKind, sentence: str, cure: str) -> Finding:
-    return Finding(severity, check, None, sentence, cure)
 
 
 def _tally(counts: "collections.Counter[str]") -> str:

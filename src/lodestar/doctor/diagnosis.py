@@ -1,11 +1,12 @@
 """`diagnose`: looks through runs one at a time and says what it found. Memory holds one run, and a digest of each."""
 
+import collections
 import dataclasses
 from collections.abc import Callable, Iterable
 
 from lodestar.doctor import all_runs, each_run
 from lodestar.doctor.diverged import stuck_beside
-from lodestar.doctor.findings import Digest, Finding, FindingKind, Severity
+from lodestar.doctor.findings import Digest, Finding, FindingKind, Severity, advice
 from lodestar.doctor.suggest import Suggestion, suggest
 from lodestar.runs.run import Run
 
@@ -54,13 +55,9 @@ def diagnose(runs: Iterable[Run], progress: Callable[[int], None] | None = None)
             progress(number)
     stuck = stuck_beside([digest.ending for digest in digests if digest.ending])
     digests = [dataclasses.replace(digest, usable=digest.usable and digest.name not in stuck) for digest in digests]
-    findings += [
-        Finding(Severity.ADVICE, FindingKind.STUCK, name, reason, _STUCK_CURE) for name, reason in stuck.items()
-    ]
+    findings += [advice(FindingKind.STUCK, name, reason, _STUCK_CURE) for name, reason in stuck.items()]
     for whole in all_runs.CHECKS:
         findings += whole(digests)
     findings.sort(key=lambda finding: (_ORDER[finding.severity], finding.run is not None, finding.check))
-    shapes: dict[str, int] = {}
-    for digest in digests:
-        shapes[str(digest.shape)] = shapes.get(str(digest.shape), 0) + 1
+    shapes = dict(collections.Counter(str(digest.shape) for digest in digests))
     return Diagnosis(len(digests), sum(d.usable for d in digests), tuple(findings), suggest(digests), shapes)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from lodestar.doctor.diverged import blown_up
-from lodestar.doctor.findings import FEWEST_POINTS, Finding, FindingKind, Severity
+from lodestar.doctor.findings import FEWEST_POINTS, Finding, FindingKind, advice, error, warning
 from lodestar.runs.note import NoteKind
 from lodestar.runs.run import Run, Series, Status
 
@@ -21,33 +21,31 @@ def missing_lr(run: Run) -> Iterator[Finding]:
     """No learning rate, or zero throughout."""
     if len(run.lr) == 0:
         cure = "import with --lr COLUMN, or log optimizer.param_groups[0]['lr'] and run again"
-        yield _error(FindingKind.MISSING_LR, run, "has no learning rate, so it cannot be fitted", cure)
+        yield error(FindingKind.MISSING_LR, run.name, "has no learning rate, so it cannot be fitted", cure)
     elif run.lr.values.max() == 0:
-        yield _error(
-            FindingKind.MISSING_LR, run, "has a learning rate of 0 throughout", "check which column is the lr (--lr)"
-        )
+        cure = "check which column is the lr (--lr)"
+        yield error(FindingKind.MISSING_LR, run.name, "has a learning rate of 0 throughout", cure)
     elif run.lr.steps[-1] - run.lr.steps[0] < 0.8 * (run.loss.steps[-1] - run.loss.steps[0]):
         span = f"steps {run.lr.steps[0]}-{run.lr.steps[-1]} of {run.last_step}"
-        yield _warning(FindingKind.MISSING_LR, run, f"has a learning rate for {span} only", "log it with every loss")
+        cure = "log it with every loss"
+        yield warning(FindingKind.MISSING_LR, run.name, f"has a learning rate for {span} only", cure)
 
 
 def missing_metric(run: Run) -> Iterator[Finding]:
     """No metric, too few of them, or always the same."""
     if len(run.metric) == 0:
-        yield _error(
-            FindingKind.MISSING_METRIC, run, "has no validation metric", "import with --metric COLUMN, or log one"
-        )
+        cure = "import with --metric COLUMN, or log one"
+        yield error(FindingKind.MISSING_METRIC, run.name, "has no validation metric", cure)
         return
     values = run.metric.values
     if len(values) > 1 and np.all(values == values[0]):
         what = f"has {run.metric_name} = {values[0]:g} at each of its {len(values)} points"
         cure = "check that it is a validation figure logged during training (--metric), not a final one repeated"
-        yield _warning(FindingKind.CONSTANT_METRIC, run, what, cure)
+        yield warning(FindingKind.CONSTANT_METRIC, run.name, what, cure)
     if len(values) < FEWEST_POINTS:
         what = f"has only {len(values)} values of {run.metric_name}"
-        yield _warning(
-            FindingKind.FEW_METRICS, run, what, "validate about twenty times a run, on part of the data if need be"
-        )
+        cure = "validate about twenty times a run, on part of the data if need be"
+        yield warning(FindingKind.FEW_METRICS, run.name, what, cure)
 
 
 def not_finite(run: Run) -> Iterator[Finding]:
@@ -56,15 +54,13 @@ def not_finite(run: Run) -> Iterator[Finding]:
     if run.status is Status.DIVERGED:
         how = f" ({bad[0]})" if bad else ""
         cure = "nothing to do: it is excluded for fitting; its peak lr marks the upper bound"
-        yield Finding(
-            Severity.ADVICE, FindingKind.DIVERGED, run.name, f"diverged{how}, peak lr {run.peak_lr:.3g}", cure
-        )
+        yield advice(FindingKind.DIVERGED, run.name, f"diverged{how}, peak lr {run.peak_lr:.3g}", cure)
     elif bad:
         cure = "check the log; a single NaN loss often comes from mixed precision; the run is used without these points"
-        yield _warning(FindingKind.NOT_FINITE, run, f"has {' and '.join(bad)}", cure)
+        yield warning(FindingKind.NOT_FINITE, run.name, f"has {' and '.join(bad)}", cure)
     elif (reason := blown_up(run)) is not None:
         cure = "nothing to do: a fit excludes it; its peak lr marks the upper bound"
-        yield Finding(Severity.ADVICE, FindingKind.DIVERGED, run.name, f"{reason}, peak lr {run.peak_lr:.3g}", cure)
+        yield advice(FindingKind.DIVERGED, run.name, f"{reason}, peak lr {run.peak_lr:.3g}", cure)
 
 
 def cut_short(run: Run) -> Iterator[Finding]:
@@ -72,18 +68,18 @@ def cut_short(run: Run) -> Iterator[Finding]:
     if run.status is Status.CUT_SHORT:
         what = f"was cut short at step {run.last_step} of {run.total_steps}"
         cure = "nothing to do if stopped on purpose; else resume it: only whole runs show where a schedule leads"
-        yield Finding(Severity.ADVICE, FindingKind.CUT_SHORT, run.name, what, cure)
+        yield advice(FindingKind.CUT_SHORT, run.name, what, cure)
 
 
 def too_short(run: Run) -> Iterator[Finding]:
     """Too few points to see a curve."""
-    points = len(run.loss)
+    points, cure = len(run.loss), "log the loss more often (a hundred points a run is plenty)"
     if points < FEWEST_POINTS:
         what = f"has only {points} loss points, and a curve needs {FEWEST_POINTS} at the very least"
-        yield _error(FindingKind.TOO_SHORT, run, what, "log the loss more often (a hundred points a run is plenty)")
+        yield error(FindingKind.TOO_SHORT, run.name, what, cure)
     elif points < FEW_POINTS:
         what = f"has only {points} loss points"
-        yield _warning(FindingKind.TOO_SHORT, run, what, "log the loss more often (a hundred points a run is plenty)")
+        yield warning(FindingKind.TOO_SHORT, run.name, what, cure)
 
 
 def merged_steps(run: Run) -> Iterator[Finding]:
@@ -91,15 +87,9 @@ def merged_steps(run: Run) -> Iterator[Finding]:
     for note in run.notes:
         if note.kind is NoteKind.REPEATED_STEPS:
             cure = "if it was not resumed, two runs may share one name: give each its own (--run COLUMN)"
-            yield _warning(FindingKind.REPEATED_STEPS, run, note, cure)
+            yield warning(FindingKind.REPEATED_STEPS, run.name, note, cure)
         elif note.kind in _WORTH_A_LOOK:
-            yield Finding(
-                Severity.ADVICE,
-                FindingKind.IMPORT_NOTE,
-                run.name,
-                note,
-                "check the table if that is not what you meant",
-            )
+            yield advice(FindingKind.IMPORT_NOTE, run.name, note, "check the table if that is not what you meant")
 
 
 def sampled(run: Run) -> Iterator[Finding]:
@@ -111,16 +101,16 @@ def sampled(run: Run) -> Iterator[Finding]:
     cure = "export the whole history (wandb: run.scan_history() instead of run.history()); peaks are lost otherwise"
     share = float(np.mean(np.abs(gaps - usual) <= 0.1 * usual))
     if len(run.loss) in SAMPLE_SIZES and run.last_step > 1.5 * len(run.loss) and np.any(gaps != usual):
-        yield _warning(FindingKind.SAMPLED, run, f"has exactly {len(run.loss)} points for {run.last_step} steps", cure)
+        what = f"has exactly {len(run.loss)} points for {run.last_step} steps"
+        yield warning(FindingKind.SAMPLED, run.name, what, cure)
     elif share < 0.5:
         what = f"is logged at uneven steps ({gaps.min()} to {gaps.max()} apart), as if sampled"
-        yield _warning(FindingKind.SAMPLED, run, what, cure)
+        yield warning(FindingKind.SAMPLED, run.name, what, cure)
     elif gaps.max() > 20 * usual:
         at = int(np.argmax(gaps))
         what = f"has no loss between steps {run.loss.steps[at]} and {run.loss.steps[at + 1]}"
-        yield _warning(
-            FindingKind.HOLE, run, what, "import the missing part of the log too: pieces of one run are merged"
-        )
+        cure = "import the missing part of the log too: pieces of one run are merged"
+        yield warning(FindingKind.HOLE, run.name, what, cure)
 
 
 CHECKS: tuple[Check, ...] = (missing_lr, missing_metric, not_finite, cut_short, too_short, merged_steps, sampled)
@@ -132,11 +122,3 @@ def _first_bad(run: Run) -> Iterator[tuple[str, float, int]]:
         bad = np.flatnonzero(~np.isfinite(curve.values))
         if len(bad):
             yield word, float(curve.values[bad[0]]), int(curve.steps[bad[0]])
-
-
-def _error(check: FindingKind, run: Run, sentence: str, cure: str) -> Finding:
-    return Finding(Severity.ERROR, check, run.name, sentence, cure)
-
-
-def _warning(check: FindingKind, run: Run, sentence: str, cure: str) -> Finding:
-    return Finding(Severity.WARNING, check, run.name, sentence, cure)

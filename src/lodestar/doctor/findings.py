@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+import functools
 import hashlib
 
 from lodestar.doctor.diverged import LEAST_POINTS, Ending, ending, why_unusable
@@ -59,6 +60,11 @@ class Finding:
         return {**dataclasses.asdict(self), "severity": str(self.severity), "check": str(self.check)}
 
 
+error = functools.partial(Finding, Severity.ERROR)
+warning = functools.partial(Finding, Severity.WARNING)
+advice = functools.partial(Finding, Severity.ADVICE)
+
+
 @dataclasses.dataclass(frozen=True)
 class Digest:
     """A run in a few numbers."""
@@ -82,17 +88,12 @@ class Digest:
         """The digest of a run. Usable: by the rules of a fit."""
         usable = why_unusable(run) is None
         curves = (run.loss.values, run.metric.values, run.lr.values)
+        same = ("name", "status", "direction", "metric_name", "peak_lr", "final_metric", "total_steps")
         return cls(
-            name=run.name,
-            status=run.status,
-            direction=run.direction,
-            metric_name=run.metric_name,
+            **{key: getattr(run, key) for key in same},
             task=run.facts.task,
             seed=run.facts.seed,
             shape=recognise(run.lr.steps, run.lr.values, run.total_steps),
-            peak_lr=run.peak_lr,
-            final_metric=run.final_metric,
-            total_steps=run.total_steps,
             usable=usable,
             ending=ending(run) if usable else None,
             fingerprint=hashlib.blake2b(b"".join(curve.tobytes() for curve in curves), digest_size=16).digest(),

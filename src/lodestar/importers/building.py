@@ -20,6 +20,7 @@ from lodestar.schedules import reconstruct
 
 REBUILT = "lr_rebuilt"
 """Among a run's extra facts: its learning rate was not logged."""
+_WHOLE = re.compile(r"[+-]?\d+")
 _DIVERGED = {"diverged", "nan", "exploded", "true", "1", "1.0", "yes"}
 _CUT_SHORT = {
     *("cut short", "cut_short", "crashed", "killed", "failed", "running", "preempted", "stopped", "aborted"),
@@ -121,7 +122,7 @@ def _facts(plan: FetchPlan, reader: AbstractReader, notes: list[Note]) -> Facts:
         task=plan.facts.get("task"),
         schedule=plan.facts.get("schedule"),
         peak_lr=_stated("peak_lr", plan.facts.get("peak_lr"), notes),
-        seed=None if number is None or seed is None else int(seed) if _is_whole(seed) else int(number),
+        seed=None if number is None or seed is None else int(seed) if _WHOLE.fullmatch(seed.strip()) else int(number),
         source=plan.run.place or f"{reader.kind} {reader.address}",
         extra={**extra, **origin(plan, reader)},
     )
@@ -140,7 +141,3 @@ def _as_number(text: str) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) else None
-
-
-def _is_whole(text: str) -> bool:
-    return re.fullmatch(r"[+-]?\d+", text.strip()) is not None

@@ -52,7 +52,6 @@ class Ledger:
         self._left_out = {} if self._folder is None else _read(self._folder).get(self._who, {})
 
     def stored(self, run: ListedRun) -> bool:
-        """Whether the run is in the store."""
         return run.name in self._taken if self._by_name else run.key in self._names
 
     def is_current(self, run: ListedRun, stamp: str) -> bool:

@@ -13,8 +13,6 @@ from lodestar.importers.readers._settings_file import read_yaml
 
 
 class AbstractCsvReader(AbstractReader):
-    """One CSV file a run."""
-
     file: ClassVar[str]
     settings: ClassVar[str]
     marks: ClassVar[tuple[str, ...]]

@@ -35,8 +35,6 @@ class Span:
 
 @dataclasses.dataclass
 class Found:
-    """What an event holds."""
-
     step: int = 0
     scalars: list[Span] = dataclasses.field(default_factory=list)
     config: dict[str, Scalar] = dataclasses.field(default_factory=dict)
@@ -45,7 +43,6 @@ class Found:
 
 
 def read_event(data: bytes, start: int, stop: int) -> Found:
-    """The whole of an event."""
     found = Found()
     for number, wire, begins, ends, varint in pb.spans(data, start, stop):
         if number == 2 and varint is not None:

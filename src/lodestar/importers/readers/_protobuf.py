@@ -56,7 +56,6 @@ def signed(value: int) -> int:
 
 
 def text(value: int | bytes) -> str:
-    """A string field."""
     return bytes_of(value).decode("utf-8", errors="replace")
 
 
@@ -68,7 +67,6 @@ def bytes_of(value: int | bytes) -> bytes:
 
 
 def int_of(value: int | bytes) -> int:
-    """A varint field."""
     if isinstance(value, bytes):
         raise ValueError(f"a number was expected, got {len(value)} bytes")
     return value

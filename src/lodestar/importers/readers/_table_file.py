@@ -70,8 +70,6 @@ class Frame:
 
 
 class AbstractTableFile(abc.ABC):
-    """One file."""
-
     def __init__(self, path: Path):
         self.path = path
         self.oddities: list[Note] = []
@@ -86,7 +84,6 @@ class AbstractTableFile(abc.ABC):
         """The rows, with these columns where the file has them."""
 
     def note_left_out(self, sentence: str) -> None:
-        """Something of this file was left out."""
         self.oddities.append(Note(sentence, NoteKind.LEFT_OUT))
 
 

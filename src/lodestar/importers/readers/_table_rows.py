@@ -41,7 +41,6 @@ class RunFacts:
     state: str = ""
 
     def add(self, frame: Frame, rows: Rows, columns: Iterable[str], status: str | None) -> None:
-        """What some rows of a file say."""
         self.config |= frame.facts
         self.state = str(frame.facts.get(status or "", self.state))
         for column in columns:
@@ -96,7 +95,6 @@ class RunRows:
                     self.pieces.setdefault(quantity, []).append(LoggedCurve(steps[keep], values[rows][keep]))
 
     def curves(self) -> dict[str, LoggedCurve]:
-        """Each quantity as a whole."""
         lost = Note(f"{self.without_step} rows have no step and were left out", NoteKind.LEFT_OUT)
         notes = (lost,) if self.without_step else ()
         return {

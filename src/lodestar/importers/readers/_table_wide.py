@@ -19,8 +19,6 @@ _SEPARATORS = (" - ", "/", ".", ":", "|", "__", " ")
 
 @dataclasses.dataclass(frozen=True)
 class WideColumn:
-    """One column of a wide table."""
-
     column: str
     run: str
     quantity: str

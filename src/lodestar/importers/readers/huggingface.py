@@ -47,10 +47,8 @@ class HuggingfaceReader(AbstractReader):
             except RunError as error:
                 yield ListedRun(key, name, version, trouble=str(error))
                 continue
-            quantities = dict.fromkeys(
-                key for entry in _history(state) for key, value in entry.items() if is_number(value)
-            )
-            logged = tuple(key for key in quantities if key != "step")
+            pairs = (pair for entry in _history(state) for pair in entry.items())
+            logged = tuple(dict.fromkeys(name for name, value in pairs if name != "step" and is_number(value)))
             yield ListedRun(key, name, version, logged, _config(state, path.parent, folder), _how_it_stands(state))
 
     def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:

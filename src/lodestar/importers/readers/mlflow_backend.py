@@ -20,8 +20,6 @@ K = TypeVar("K", bound=Hashable)
 
 
 class AbstractBackend(abc.ABC):
-    """A store of MLflow."""
-
     address: str
 
     @abc.abstractmethod

@@ -11,8 +11,6 @@ from lodestar.importers.readers.mlflow_backend import AbstractBackend, listed, l
 
 
 class ClientBackend(AbstractBackend):
-    """The client on a tracking URI."""
-
     def __init__(self, address: str):
         self.address = address
         client = need("mlflow.tracking", "mlflow").MlflowClient

@@ -22,8 +22,6 @@ _NO_RUNS = {"models", ".trash", "tags", "datasets", "traces"}
 
 
 class FilesBackend(AbstractBackend):
-    """A folder of experiments."""
-
     def __init__(self, root: Path):
         self.address = str(root.absolute())
         self._root = root
@@ -36,7 +34,6 @@ class FilesBackend(AbstractBackend):
 
     @staticmethod
     def is_one(root: Path) -> bool:
-        """Whether a folder holds experiments."""
         with contextlib.suppress(OSError):
             return any((folder / _META).is_file() for folder in root.iterdir() if folder.is_dir())
         return False

@@ -24,8 +24,6 @@ _CREDENTIALS = "MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW
 
 
 class ServerBackend(AbstractBackend):
-    """A tracking server."""
-
     def __init__(self, address: str):
         self.address = address.rstrip("/")
         self._here = threading.local()

@@ -3,6 +3,7 @@
 Knows the tables of MLflow 1.0 and later; one that looks otherwise is left to MLflow's own client.
 """
 
+import contextlib
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,10 +33,8 @@ def is_readable(path: Path) -> bool:
             "from the root)"
         )
     try:
-        connection = _connect(path)
-        with connection:
+        with contextlib.closing(_connect(path)) as connection:
             columns = {name: _columns(connection, name) for name in _TABLES}
-        connection.close()
     except sqlite3.Error as error:
         raise TrackerError(f"cannot read {path} as an SQLite database: {error}. Fix: check the file") from error
     if not columns["runs"] or not columns["metrics"]:

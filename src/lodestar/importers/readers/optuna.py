@@ -93,11 +93,9 @@ def _open(address: str) -> tuple[str, Any]:
 
 
 def _check_tables(path: Path) -> None:
-    connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)
-    try:
+    address = f"file:{quote(str(path.absolute()))}?mode=ro"
+    with contextlib.closing(sqlite3.connect(address, uri=True)) as connection:
         tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    finally:
-        connection.close()
     if not {"studies", "trials"} <= tables:
         raise TrackerError(f"{path} is an SQLite database, but holds no Optuna studies. Fix: check the path")
 
