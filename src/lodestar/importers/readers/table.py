@@ -4,7 +4,6 @@ The guess is made from the names in all headers; then columns of facts are read 
 to fetch them. The clock is the step column, or the number of the row.
 """
 
-import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
