@@ -13,7 +13,7 @@ from lodestar.adapters.loop import SteeredLoop
 from lodestar.runs import RunStore
 from lodestar.scheduler import Scheduler, read_log
 from lodestar.schedules import Schedule
-from lodestar.sweep import run_sweep
+from lodestar.sweep import Started, run_sweep
 
 FILES = Path(__file__).with_name("files")
 
@@ -117,7 +117,7 @@ def test_a_torch_scheduler_goes_on():
 
 def test_a_sweep_knows_the_trials_it_made(files):
     before = {run.name: run.loss.values.tolist() for run in RunStore.open(files / "sweep").iter()}
-    events = []
+    started: list[str] = []
     run_sweep(
         "tests.release_one.job:train",
         out=files / "sweep",
@@ -126,9 +126,10 @@ def test_a_sweep_knows_the_trials_it_made(files):
         total_steps=40,
         peak=(1e-3, 1e-1),
         jobs=1,
-        on_event=lambda *event: events.append(event),
+        on_event=lambda event, _: started.append(event.trial.name) if isinstance(event, Started) else None,
     )
     after = {run.name: run.loss.values.tolist() for run in RunStore.open(files / "sweep").iter()}
     assert len(before) == 4
-    assert len(after) == 5
+    assert started == sorted(after.keys() - before.keys())  # one new trial, none made again
+    assert len(started) == 1
     assert {name: after[name] for name in before} == before
