@@ -5,7 +5,9 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 LIGHT  := $(VENV)/.light
 
-.PHONY: help demo test lint bench docs pictures clean
+LOWEST := $(VENV)/lowest
+
+.PHONY: help demo test lowest lint bench docs pictures clean
 help:            ## show this list
 	@grep -E '^[a-z]+: .*##|^[a-z]+: *##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
@@ -29,6 +31,16 @@ test: $(READY)   ## lint, types, then every test
 	$(BIN)/pyright
 	$(BIN)/python -m pytest
 
+# Old versions warn of new ones, so a warning is no error here. Left out: what needs trackers, a browser or a cluster.
+lowest:          ## the tests of the product with the lowest versions that pyproject.toml allows (downloads them)
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/pip install --quiet --disable-pip-version-check uv
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --editable '.[fit]'
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python 'pytest>=8' pytest-xdist hypothesis safetensors
+	$(LOWEST)/bin/python -m pytest -o filterwarnings=default tests/cli tests/report tests/runs tests/evaluate tests/forecaster \
+		tests/fitting tests/doctor tests/schedules tests/scheduler tests/test_extras.py --ignore=tests/report/html/test_browser.py \
+		--ignore=tests/cli/test_import_trackers.py --ignore=tests/runs/test_store_addresses.py
+
 lint: $(READY)   ## ruff and pyright only
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -38,8 +50,8 @@ bench: $(READY)  ## the figures in the docs: speed
 	$(BIN)/python -m benchmarks
 
 docs: $(READY)   ## write the reference of the commands anew, and build the site into site/
-	$(BIN)/python -m lodestar.cli.reference docs/reference/cli.md
-	$(BIN)/python -m lodestar.cli.reference docs/bench/cli.md bench
+	$(BIN)/python docs/commands.py docs/reference/cli.md
+	$(BIN)/python docs/commands.py docs/bench/cli.md bench
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open site/index.html"
 

@@ -2,6 +2,8 @@
 
 import json
 import shlex
+import subprocess
+import sys
 from importlib import metadata
 
 import pytest
@@ -64,3 +66,48 @@ def test_the_error_ends_in_the_line():
 def test_no_extra_is_named_that_does_not_exist():
     known = metadata.metadata("lodestar-lr").get_all("Provides-Extra") or []
     assert {"cli", "fit", "torch", "optax", "keras", "mlflow", "wandb", "optuna", "ray", "remote"} <= set(known)
+
+
+BLOCKED = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {blocked!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Missing())
+"""
+
+
+def without(code: str, *blocked: str) -> subprocess.CompletedProcess[str]:
+    """Run some code where these packages are not installed."""
+    script = BLOCKED.format(blocked=blocked) + code
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+
+
+HEAVY = (
+    "jax",
+    "equinox",
+    "diffrax",
+    "optax",
+    "jaxtyping",
+    "pyarrow",
+    "scipy",
+    "matplotlib",
+    "typer",
+    "rich",
+    "pydantic",
+)
+
+
+def test_help_of_the_package_works_with_numpy_alone():
+    done = without("import lodestar; help(lodestar)", *HEAVY, "yaml", "torch")
+    assert done.returncode == 0, done.stderr
+    assert all(f" {name}" in done.stdout for name in ("Scheduler", "RunStore", "fit(", "run_sweep("))
+
+
+def test_what_lacks_its_package_says_so_when_called():
+    done = without("import lodestar; lodestar.fit([], seed=0)", "jax")
+    assert done.returncode == 1
+    assert "MissingExtra: 'jax' is not installed" in done.stderr and "[fit]" in done.stderr

@@ -8,7 +8,7 @@ import pytest
 import lodestar
 
 ROOT = Path(lodestar.__file__).parent
-BASE = {"_disk", "_errors", "_extras", "__version__"}
+BASE = {"_credentials", "_disk", "_errors", "_extras", "_plain", "__version__"}
 LOW = {*BASE, "runs", "schedules"}
 MAY_IMPORT = {
     "runs": BASE,
@@ -17,18 +17,19 @@ MAY_IMPORT = {
     "doctor": LOW,
     "forecaster": LOW,
     "fitting": {*LOW, "doctor", "forecaster"},
-    "scheduler": {*LOW, "forecaster"},
-    "adapters": {*LOW, "forecaster", "scheduler"},
+    "planning": {*LOW, "forecaster"},
+    "scheduler": {*LOW, "forecaster", "planning"},
+    "adapters": {*LOW, "forecaster", "planning", "scheduler"},
     "importers": {*LOW, "doctor"},
     "exporters": LOW,
     "sweep": {*LOW, "doctor", "exporters"},
     "testing": {*LOW, "forecaster", "scheduler", "adapters", "importers"},
-    "evaluate": {*LOW, "doctor", "forecaster", "fitting", "scheduler"},
-    "report": {*LOW, "doctor", "forecaster", "fitting", "scheduler", "evaluate"},
+    "evaluate": {*LOW, "doctor", "forecaster", "fitting", "planning", "scheduler"},
+    "report": {*LOW, "doctor", "forecaster", "fitting", "planning", "scheduler", "evaluate"},
 }
 MAY_IMPORT |= {"cli": {*LOW, *(name for name in MAY_IMPORT if name != "testing")}}
 JAX = {"jax", "equinox", "diffrax", "optax", "jaxtyping"}
-LIVE = ("runs/run.py", "runs/runset.py", "forecaster", "scheduler")
+LIVE = ("runs/run.py", "runs/runset.py", "forecaster", "planning", "scheduler")
 ALLOWED_LIVE = {"numpy", "scipy", "lodestar"}
 
 

@@ -11,13 +11,16 @@ from lodestar.testing import random_forecaster
 
 ALLOWED = """
 lodestar
+lodestar._credentials
 lodestar._disk
 lodestar._errors
 lodestar._extras
 lodestar._moved
+lodestar._plain
 lodestar.adapters
 lodestar.adapters._source
 lodestar.adapters._state_file
+lodestar.adapters._steered
 lodestar.adapters.loop
 lodestar.forecaster
 lodestar.forecaster.architecture
@@ -26,6 +29,8 @@ lodestar.forecaster.file
 lodestar.forecaster.forecast
 lodestar.forecaster.forecaster
 lodestar.forecaster.intervals
+lodestar.forecaster.known
+lodestar.forecaster.known_job
 lodestar.forecaster.network
 lodestar.forecaster.preprocessing
 lodestar.forecaster.preprocessing.grid
@@ -34,10 +39,24 @@ lodestar.forecaster.preprocessing.recipe
 lodestar.forecaster.preprocessing.smooth
 lodestar.forecaster.preprocessing.transform
 lodestar.forecaster.reference_runs
+lodestar.forecaster.response
+lodestar.forecaster.response.channel
+lodestar.forecaster.response.continuation
+lodestar.forecaster.response.gaussian
+lodestar.forecaster.response.history
+lodestar.forecaster.response.law
+lodestar.forecaster.response.mixture
+lodestar.forecaster.response.pack
+lodestar.forecaster.response.response
 lodestar.forecaster.solve
 lodestar.forecaster.tokens
 lodestar.forecaster.tsit5
+lodestar.planning
+lodestar.planning.plan
+lodestar.planning.space
+lodestar.planning.words
 lodestar.runs
+lodestar.runs.metric_name
 lodestar.runs.note
 lodestar.runs.run
 lodestar.scheduler
@@ -55,11 +74,15 @@ lodestar.scheduler.records.listener
 lodestar.scheduler.records.log
 lodestar.scheduler.records.outcome
 lodestar.scheduler.records.shadow
+lodestar.scheduler.records.summary
 lodestar.scheduler.safety
 lodestar.scheduler.safety.base
 lodestar.scheduler.safety.caps
+lodestar.scheduler.safety.checks
 lodestar.scheduler.safety.gate
 lodestar.scheduler.safety.guard
+lodestar.scheduler.safety.job
+lodestar.scheduler.safety.plain
 lodestar.scheduler.scheduler
 lodestar.scheduler.settings
 lodestar.scheduler.state
@@ -71,6 +94,7 @@ lodestar.scheduler.steps.encode
 lodestar.scheduler.steps.fallback
 lodestar.scheduler.steps.follow
 lodestar.scheduler.steps.initial_plan
+lodestar.scheduler.steps.known
 lodestar.scheduler.steps.matching
 lodestar.scheduler.steps.moment
 lodestar.scheduler.steps.perturb

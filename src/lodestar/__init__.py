@@ -3,6 +3,7 @@
     runs = lodestar.RunStore("runs")                     # what past training jobs left behind
     forecaster = lodestar.fit(runs, seed=0)              # a latent ODE that forecasts a run from its first part (JAX)
     forecaster.save("forecaster.lodestar")
+    lodestar.plan(forecaster, 10_000)                    # the best schedule for the next job, with its forecast
     lodestar.Scheduler("forecaster.lodestar", total_steps=10_000)   # in a new job: NumPy only, no JAX
 
 Importing this imports nothing heavy: each name is fetched when first used.
@@ -27,7 +28,9 @@ _HOMES = {
     "Scheduler": "lodestar.scheduler",
     "fit": "lodestar.fitting",
     "load": "lodestar.forecaster",
+    "plan": "lodestar.planning",
     "run_sweep": "lodestar.sweep",
+    "what_if": "lodestar.forecaster.known",
 }
 __all__ = ["__version__", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]
 _moved.install()
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
     from lodestar.fitting import fit as fit
     from lodestar.forecaster import Forecaster as Forecaster
     from lodestar.forecaster import load as load
+    from lodestar.forecaster.known import what_if as what_if
+    from lodestar.planning import plan as plan
     from lodestar.runs import Direction as Direction
     from lodestar.runs import Facts as Facts
     from lodestar.runs import Run as Run
@@ -48,9 +53,16 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'lodestar' has no attribute {name!r}")
+    try:
         return getattr(importlib.import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'lodestar' has no attribute {name!r}")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("lodestar"):
+            raise
+        from lodestar._extras import stand_in
+
+        return stand_in(name, _HOMES[name], error.name, "fit" if name == "fit" else "cli")
 
 
 def __dir__() -> list[str]:

@@ -41,6 +41,11 @@ def replace_file(path: Path, data: bytes | memoryview) -> None:
         raise
 
 
+def is_full(error: OSError) -> bool:
+    """Whether there is no room: what may pass, and is no fault of the path."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
 def cannot_write(folder: Path | str, error: OSError) -> str:
     """The sentence for a failed write: what, why, and what to do about it."""
     cures = {
@@ -52,6 +57,7 @@ def cannot_write(folder: Path | str, error: OSError) -> str:
         errno.EPERM: "the folder is read-only for you. Fix: choose a folder you may write to, or change its mode",
         errno.ENOTDIR: "part of that path is a file. Fix: name a folder",
         errno.EEXIST: "that path is a file. Fix: name a folder",
+        errno.ELOOP: "a symbolic link lies where a file of ours should. Fix: remove the link",
         errno.ENAMETOOLONG: "the path is too long. Fix: choose a shorter one",
     }
     why = cures.get(error.errno or 0, f"{error.strerror or error}. Fix: check the folder, then")
@@ -69,6 +75,11 @@ def flush_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def open_own(path: Path, flags: int) -> int:
+    """Open a file by its very name: a symbolic link in its place is an `OSError` (ELOOP), not a way elsewhere."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0), 0o644)
+
+
 @contextlib.contextmanager
 def locked(path: Path, *, exclusive: bool) -> Iterator[None]:
     """Hold the lock file at `path`; it is freed when the process ends, however it ends.
@@ -80,9 +91,10 @@ def locked(path: Path, *, exclusive: bool) -> Iterator[None]:
     writer to guard against that we could see.
     """
     try:
-        file = path.open("ab" if exclusive else "rb")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND if exclusive else os.O_RDONLY
+        file = os.fdopen(open_own(path, flags), "ab" if exclusive else "rb")
     except OSError as error:
-        if exclusive:
+        if exclusive or error.errno == errno.ELOOP:
             raise StoreError(cannot_write(path.parent, error)) from error
         yield
         return

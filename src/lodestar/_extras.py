@@ -6,9 +6,11 @@ to type. pip records where a package was installed from (PEP 610, `direct_url.js
 
 import importlib
 import json
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from lodestar._credentials import stripped
 from lodestar._errors import MissingExtra
 
 NAME = "lodestar-lr"
@@ -25,10 +27,22 @@ def need(module: str, extra: str) -> ModuleType:
         ) from error
 
 
+def stand_in(name: str, home: str, module: str, extra: str) -> Callable[..., Any]:
+    """In the place of a function whose package is missing: `help()` shows it, and a call says what to install."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        need(module, extra)
+        return getattr(importlib.import_module(home), name)(*args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Not here yet: {module!r} is not installed. Fix: {install_line(extra)}"
+    return function
+
+
 def install_line(extra: str) -> str:
     """The pip command that adds an extra to this very installation."""
     origin = _origin()
-    url = str(origin.get("url", ""))
+    url = stripped(str(origin.get("url", "")))  # a token to install with is in nobody's error message
     if "dir_info" in origin:
         editable = "-e " if origin["dir_info"].get("editable") else ""
         return f"pip install {editable}'{_path(url)}[{extra}]'"

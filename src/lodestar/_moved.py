@@ -58,10 +58,6 @@ def new_name(old: str) -> str | None:
     return MOVED[head] + rest
 
 
-def _fix(new: str) -> str:
-    return ". Fix: pip install -e packages/lodestar-bench, in the clone" if new.startswith("lodestar_bench") else ""
-
-
 class _StandIn(types.ModuleType):
     """Everything is looked up in the module that took the place."""
 
@@ -91,7 +87,9 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         except ModuleNotFoundError as error:
             if error.name != new and not new.startswith(f"{error.name}."):
                 raise  # it is there, and lacks something itself
-            raise ModuleNotFoundError(f"{spec.name} is now {new}, which is not installed{_fix(new)}") from error
+            bench = ". Fix: pip install -e packages/lodestar-bench, in the clone"
+            fix = bench if new.startswith("lodestar_bench") else ""
+            raise ModuleNotFoundError(f"{spec.name} is now {new}, which is not installed{fix}") from error
         warnings.warn(f"{spec.name} is now {new}", DeprecationWarning, stacklevel=2)
         return _StandIn(spec.name)
 

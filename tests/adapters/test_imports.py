@@ -10,6 +10,7 @@ from lodestar._extras import install_line
 
 FOLDER = Path(lodestar.adapters.__file__).parent
 ADAPTERS = ("torch", "lightning", "transformers", "optax", "keras", "loop")
+SHARED = {"_source", "_state_file", "_steered", "_step_argument", "_param_groups", "_lr_scheduler", "ranks"}
 FRAMEWORKS = (
     "torch",
     "lightning",
@@ -46,7 +47,7 @@ def printed_by(code: str) -> str:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.parametrize("name", ["_source", "_state_file", "_lr_scheduler", "ranks"])
+@pytest.mark.parametrize("name", sorted(SHARED))
 def test_what_adapters_share_knows_no_adapter(name):
     assert not imported_by(FOLDER / f"{name}.py") & {f"lodestar.adapters.{other}" for other in ADAPTERS}
 

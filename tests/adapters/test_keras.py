@@ -16,7 +16,9 @@ import pytest
 import torch
 from tests.adapters.digits import BATCH, BATCHES, digits
 from tests.adapters.run_example import run_example
+from tests.full_disk import full_disk
 
+from lodestar.adapters._state_file import read_state
 from lodestar.adapters.keras import LodestarCallback
 from lodestar.scheduler import Scheduler
 from lodestar.testing import AdapterContract, random_forecaster
@@ -111,7 +113,7 @@ class TestKerasContract(AdapterContract):
         recorder = Recorder(stop)
         with contextlib.suppress(Killed):
             fit(a_model(poison), steered, backup, recorder, epochs=steps // BATCHES)
-        return Trained(recorder.rates, recorder.metrics)
+        return Trained(recorder.rates, recorder.metrics, steered)
 
 
 @pytest.mark.skipif(keras.backend.backend() == "jax", reason="this is the run on JAX")
@@ -179,7 +181,30 @@ def test_saves_every_few_batches_resume_at_the_one_the_weights_fit(tmp_path):
     second, recorder = job(stop=None)
     assert min(recorder.rates) == 15  # Keras goes back to its save after update 14
     assert recorder.rates[15][0] == pytest.approx(first.followed().lr_at(15), rel=1e-6)
-    assert second.warnings == [] or all("past the end" in text or "left out" in text for text in second.warnings)
+    expected = ("past the end", "left out", "no metric was observed")
+    assert all(any(words in text for words in expected) for text in second.warnings)
+
+
+def test_a_full_disk_leaves_the_last_good_state_and_the_job_goes_on(tmp_path, caplog):
+    path = tmp_path / "lodestar.json"
+    steered = LodestarCallback(a_scheduler(), metric="val_accuracy", state=path)
+    fill = keras.callbacks.LambdaCallback(
+        on_epoch_begin=lambda epoch, logs: stack.enter_context(full_disk()) if epoch else None
+    )
+    with contextlib.ExitStack() as stack:
+        fit(a_model(), fill, steered)
+    assert list(read_state(path)) == [str(BATCHES)]  # of the first epoch
+    (said,) = [record.getMessage() for record in caplog.records if record.name == "lodestar.adapters"]
+    assert str(path) in said and "was not saved, training goes on" in said
+    assert int(cast(Any, steered.model).optimizer.iterations) == STEPS
+
+
+def test_a_state_file_that_is_damaged_under_the_job_does_not_end_it(tmp_path):
+    path = tmp_path / "lodestar.json"
+    steered = LodestarCallback(a_scheduler(), metric="val_accuracy", state=path)
+    damage = keras.callbacks.LambdaCallback(on_epoch_begin=lambda epoch, logs: path.write_text("{"))
+    fit(a_model(), damage, steered)
+    assert str(STEPS) in read_state(path)
 
 
 def test_weights_without_their_state_are_reported(tmp_path, caplog):

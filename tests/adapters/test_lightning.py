@@ -113,11 +113,12 @@ class TestLightningContract(AdapterContract):
         """Checkpoints are saved during validation, as Lightning does by default."""
         saved = sorted(folder.glob("*.ckpt"), key=lambda path: path.stat().st_mtime)
         keep = ModelCheckpoint(folder, filename="{step}", save_top_k=-1)
-        trainer = a_trainer(folder, LodestarCallback(scheduler, metric="val_acc"), keep, max_epochs=steps // BATCHES)
+        steered = LodestarCallback(scheduler, metric="val_acc")
+        trainer = a_trainer(folder, steered, keep, max_epochs=steps // BATCHES)
         module = Module(poison, stop)
         with contextlib.suppress(Killed):
             trainer.fit(module, ckpt_path=saved[-1] if saved else None)
-        return Trained(module.rates, module.metrics)
+        return Trained(module.rates, module.metrics, steered)
 
 
 @pytest.mark.parametrize("accumulate", [1, 3])
@@ -210,6 +211,7 @@ def test_a_lodestar_scheduler_of_the_modules_own_is_used(tmp_path):
     assert callback.scheduler.global_step == 3
 
 
+@pytest.mark.filterwarnings("ignore:the run is planned for:UserWarning", "ignore:no metric was observed:UserWarning")
 def test_a_metric_that_is_not_logged_is_named(tmp_path):
     trainer = a_trainer(
         tmp_path, LodestarCallback(a_scheduler(), metric="accuracy"), max_epochs=1, enable_checkpointing=False

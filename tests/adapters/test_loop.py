@@ -1,12 +1,14 @@
+import contextlib
 import json
 import re
-import resource
 
 import numpy as np
 import pytest
 from tests.adapters.digits import batch_at, digits
 from tests.adapters.run_example import run_example
+from tests.full_disk import full_disk
 
+from lodestar.adapters._state_file import read_state
 from lodestar.adapters.loop import SteeredLoop
 from lodestar.testing import AdapterContract, random_forecaster
 from lodestar.testing.adapter_contract import Trained
@@ -51,7 +53,7 @@ class TestLoopContract(AdapterContract):
                 loop.observe(metric=metrics[step])
         np.save(saved, weights)
         loop.save()
-        return Trained(rates, metrics)
+        return Trained(rates, metrics, loop)
 
 
 def a_loop(**options) -> SteeredLoop:
@@ -106,23 +108,32 @@ def test_a_state_file_that_cannot_be_read_is_refused(content, message, tmp_path)
         a_loop(state=path)
 
 
-def test_a_state_that_cannot_be_written_leaves_the_old_one(tmp_path):
+def test_a_full_disk_leaves_the_last_good_state_and_the_job_goes_on(tmp_path, caplog):
     path = tmp_path / "run.json"
     loop = a_loop(state=path)
-    next(iter(loop))
-    loop.save()
-    before = path.read_text()
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))  # as good as a full disk
-    try:
-        with pytest.raises(OSError, match="File too large"):
-            loop.save()
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert path.read_text() == before
-    assert [entry.name for entry in tmp_path.iterdir()] == ["run.json"]
+    saved = []
+    for step, _ in loop:
+        with full_disk() if 20 < step <= 40 else contextlib.nullcontext():
+            if step % 10 == 0:
+                saved.append(loop.save())
+        if step == 40:
+            assert read_state(path)["step"] == 20
+            assert [entry.name for entry in tmp_path.iterdir()] == ["run.json"]
+    assert saved == [True, True, False, False, True, True] and read_state(path)["step"] == 60
+    saving = [record for record in caplog.records if record.name == "lodestar.adapters"]
+    (said,) = [record.getMessage() for record in saving]  # once until there is room again
+    assert str(path) in said and "was not saved, training goes on" in said and "Fix: " in said
 
 
 def test_the_example_runs(tmp_path, monkeypatch, capsys):
     printed = run_example("plain_loop.py", tmp_path, monkeypatch, capsys)
     assert float(re.findall(r"accuracy (\d\.\d+)", printed)[-1]) > 0.8
+
+
+def test_a_value_observed_without_a_name_is_a_sentence():
+    loop = a_loop()
+    next(iter(loop))
+    with pytest.warns(UserWarning, match=r"observe was given 0.88 by position.*Fix: name it"):
+        loop.observe(0.88)
+    loop.observe(1, loss=2.0)  # as Scheduler.observe takes it
+    assert loop.state_dict()["scheduler"]["history"]["loss"] == [2.0]

@@ -78,7 +78,7 @@ class TestOptaxContract(AdapterContract):
             opt_state = schedule.steer(opt_state, step, loss=loss, metric=metric)
         assert compilations(train_step) <= 2, "the update was compiled again"
         checkpoint.write_bytes(pickle.dumps((stop, params, opt_state, schedule.state_dict())))
-        return Trained(rates, metrics)
+        return Trained(rates, metrics, schedule)
 
 
 def test_a_new_plan_costs_no_new_trace():
@@ -153,6 +153,49 @@ def test_the_length_can_be_changed_on_the_way():
     schedule.extend(200)
     assert schedule.steer(opt_state, 30) is not opt_state
     assert schedule.scheduler.total_steps == 200
+
+
+@pytest.mark.parametrize("step", [0.7, np.float32(1.5), "3", None])
+def test_a_step_that_is_no_count_is_refused(step):
+    schedule = LodestarSchedule(a_scheduler())
+    opt_state = optimizer_of(schedule).init(fresh_params())
+    with pytest.raises(ValueError, match=r"number of updates done, a whole number.*Fix: steer\(opt_state, step, loss"):
+        schedule.steer(opt_state, step)
+
+
+def test_steering_within_jit_is_refused_with_a_sentence():
+    schedule = LodestarSchedule(a_scheduler())
+    opt_state = optimizer_of(schedule).init(fresh_params())
+    with pytest.raises(ValueError, match="outside jit"):
+        jax.jit(lambda step: schedule.steer(opt_state, step))(3)
+
+
+@pytest.mark.filterwarnings("ignore:no (loss|metric) was observed:UserWarning")
+def test_a_number_of_epochs_is_refused_at_once():
+    schedule = LodestarSchedule(a_scheduler())
+    optimizer, params = optimizer_of(schedule), fresh_params()
+    train_step, opt_state = train_step_of(optimizer), optimizer.init(params)
+    for step in range(1, 6):
+        params, opt_state, _ = train_step(params, opt_state, *batch_at(step))
+    with pytest.raises(ValueError, match=r"steer\(1\).*but 5 are.*not that of epochs.*Fix: count every update"):
+        schedule.steer(opt_state, 1)
+    with pytest.warns(UserWarning, match=r"steer\(20\).*has counted 5.*Fix: count updates, not batches"):
+        schedule.steer(opt_state, 20)
+    with pytest.raises(ValueError, match="cannot go back"):
+        schedule.steer(opt_state, 19)
+
+
+def test_a_state_without_a_plan_is_refused():
+    schedule = LodestarSchedule(a_scheduler())
+    with pytest.raises(ValueError, match=r"holds no plan.*Fix: make the optimizer with optax.inject_hyperparams"):
+        schedule.steer(optax.adam(1e-3).init(fresh_params()), 0)
+
+
+def test_a_loss_by_position_is_a_sentence():
+    schedule = LodestarSchedule(a_scheduler())
+    opt_state = optimizer_of(schedule).init(fresh_params())
+    with pytest.warns(UserWarning, match=r"steer was given 0.7 by position.*steer\(loss=...\)"):
+        schedule.steer(opt_state, 1, 0.7)
 
 
 def test_a_table_without_room_is_refused():

@@ -126,11 +126,11 @@ class TestTransformersContract(AdapterContract):
     def train(self, scheduler, folder, *, steps, stop, poison):
         recorder = Recorder(stop)
         trainer = a_trainer(folder, recorder, poison=poison, num_train_epochs=steps // BATCHES)
-        steer(trainer, scheduler, metric="eval_accuracy")
+        steered = steer(trainer, scheduler, metric="eval_accuracy")
         saved = any(folder.glob("checkpoint-*"))
         with contextlib.suppress(Killed):
             trainer.train(resume_from_checkpoint=saved)
-        return Trained(recorder.rates, recorder.metrics)
+        return Trained(recorder.rates, recorder.metrics, steered)
 
 
 def test_the_length_comes_from_the_trainer(tmp_path):

@@ -35,6 +35,14 @@ def test_the_table_has_ours_and_the_simple_ones(run):
         assert words in result.stdout
     assert "Spearman (5 %)" in result.stdout
     assert "of 8" in result.stdout
+    assert "The rank correlation rests on 8 runs: below 10 " in result.stdout
+
+
+def test_every_row_says_on_how_many_runs_it_rests(run):
+    lines = run("f.lodestar", "runs", "--seed", "1").stdout.splitlines()
+    rows = [line.split() for line in lines if line.lstrip().startswith(("loss (", "lr (", "accuracy (", "Spearman ("))]
+    assert len(rows) == 14
+    assert all(row[-1] == "8" for row in rows), rows
 
 
 def test_json_is_pure_and_the_page_is_written_beside_it(run, folder):

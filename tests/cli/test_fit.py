@@ -31,6 +31,7 @@ def folder(tmp_path_factory):
     assert "[red]boom: diverged" in done.stderr
     assert "Fitted to 16 runs" in done.stdout
     assert "Relative MSE on runs it never learned from" in done.stdout
+    assert "the rank correlation with 5 % of each run seen rests on 4 runs" in " ".join(done.stderr.split())
     return path
 
 
@@ -98,6 +99,20 @@ def test_a_forecast_stands_beside_the_truth(run):
     assert "the whole run from its first 5%" in done.stdout
     assert "80% interval" in done.stdout
     assert "Final accuracy" in done.stdout
+    assert "From 3 of 60 points of this run; fitted to 16 runs, intervals from 4 held out." in done.stdout
+    assert "the interval rests on 4 runs" in " ".join(done.stderr.split())
+
+
+def test_nothing_is_forecast_from_nothing(run, tmp_path):
+    whole = toy_run("late")
+    begun = {
+        name: Series(s.steps[20:], s.values[20:]) for name in ("loss", "metric", "lr") for s in [getattr(whole, name)]
+    }
+    RunStore(tmp_path / "late").add(whole.replace(**begun))
+    done = run("forecast", "f.lodestar", str(tmp_path / "late"), "--seen", "0.05")
+    assert done.exit_code == 1
+    assert "there is nothing to forecast from" in " ".join(done.stderr.split())
+    assert done.stdout == ""
 
 
 def test_a_forecast_is_drawn(run, folder):

@@ -5,11 +5,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from docs.commands import commands, reference
 
 from lodestar.cli import COMMANDS
-from lodestar.cli.reference import commands, reference
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "reference" / "cli.md"
 FOUND = {name: (command, text) for name, command, text in commands()}
 LEAVES = [name for name, (command, _) in FOUND.items() if not hasattr(command, "commands")]
 
@@ -66,7 +67,7 @@ def test_a_command_that_is_not_there_is_an_error_with_a_cure():
 
 
 def test_it_is_written_from_the_shell(tmp_path):
-    words = [sys.executable, "-m", "lodestar.cli.reference", str(tmp_path / "new" / "cli.md")]
+    words = [sys.executable, str(DOCS / "commands.py"), str(tmp_path / "new" / "cli.md")]
     subprocess.run(words, check=True)
     assert (tmp_path / "new" / "cli.md").read_text("utf-8") == reference()
-    assert subprocess.run(words[:3], capture_output=True).returncode == 1
+    assert subprocess.run(words[:2], capture_output=True).returncode == 1

@@ -78,6 +78,14 @@ def test_bad_input_is_one_sentence(report, tmp_path, words, cure):
     assert not (tmp_path / "report.html").exists()
 
 
+def test_a_folder_with_a_bad_log_is_reported_without_it(report, tmp_path):
+    train(Scheduler(random_forecaster(seed=5, points=40), 600, log=tmp_path / "logs" / "job.jsonl"), 1, 600)
+    (tmp_path / "logs" / "note.jsonl").write_text("{}\n")
+    result = report("runs", "--log", "logs")
+    assert result.exit_code == 0 and (tmp_path / "report.html").exists()
+    assert "left out: logs/note.jsonl is not a Lodestar log" in result.stderr
+
+
 def test_a_folder_as_page_is_refused(report, tmp_path):
     (tmp_path / "pages").mkdir()
     result = report("runs", "-o", "pages")

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lodestar.cli import app
+from lodestar.fitting.dataset import prepare
 from lodestar.runs import RunStore
 
 JOB = """
@@ -24,6 +25,20 @@ def train(*, schedule, seed, report, total_steps=20):
 
 def held(*, schedule, seed, report, total_steps=20):
     while seed and not Path("go").exists():
+        time.sleep(0.02)
+    train(schedule=schedule, seed=0, report=report, total_steps=total_steps)
+
+def mixed(*, schedule, seed, report, total_steps=40):
+    for step in range(1, total_steps + 1):
+        if seed == 1 and step > 2:
+            report(step, loss=float("nan"))
+        elif seed == 2 and step > 3:
+            return
+        else:
+            report(step, loss=1 / step + seed / 100, metric=step if step > 3 else None)
+
+def one_hangs(*, schedule, seed, report, total_steps=20):
+    while seed == 1 and not Path("go").exists():
         time.sleep(0.02)
     train(schedule=schedule, seed=0, report=report, total_steps=total_steps)
 
@@ -58,6 +73,30 @@ def test_a_sweep_tells_the_best_the_failures_and_the_next_step(lodestar):
     assert again.exit_code == 1
     assert "Going on: 5 of 5 trials ended before, 0 to go." in again.stderr
     assert "1 failed in an earlier call. Next: --retry-failed" in again.stdout
+
+
+def test_doctor_lets_a_fit_go_ahead_after_a_sweep_with_diverged_and_short_trials(lodestar):
+    result = lodestar("sweep", "sweep_cli_job:mixed", "--runs", 8, "--out", "runs", "--jobs", 1)
+    assert result.exit_code == 0 and "6 finished, 1 diverged, 1 cut short" in result.stdout
+    told = lodestar("doctor", "runs", "--json")
+    assert told.exit_code == 0, told.stdout
+    assert json.loads(told.stdout)["usable"] == 6
+    assert len(prepare(RunStore("runs").read()).excluded) == 2
+
+
+def test_a_trial_past_its_time_fails_as_such_and_can_be_tried_again(lodestar, tmp_path):
+    words = ("sweep", "sweep_cli_job:one_hangs", "--runs", 3, "--out", "runs", "--jobs", 1, "--json")
+    result = lodestar(*words, "--trial-timeout", "1.5s")
+    assert result.exit_code == 1
+    told = json.loads(result.stdout)
+    assert told["finished"] == 2 and [f["kind"] for f in told["failed"]] == ["timed out"]
+    assert "--trial-timeout" in told["failed"][0]["reason"]
+    journal = next(tmp_path.glob("runs.trials/sweep-*.jsonl")).read_text().splitlines()
+    assert [line["kind"] for line in map(json.loads, journal[1:]) if line["ended"] == "failed"] == ["timed out"]
+    assert json.loads(lodestar(*words, "--trial-timeout", "2h").stdout)["failed_before"] == 1
+    (tmp_path / "go").touch()
+    again = json.loads(lodestar(*words, "--trial-timeout", "1h30m", "--retry-failed").stdout)
+    assert (again["before"], again["finished"], again["failed"]) == (2, 1, [])
 
 
 def test_a_module_in_the_current_folder_the_functions_own_length_and_json(lodestar):
@@ -103,7 +142,10 @@ def test_errors_are_one_sentence(lodestar, words, told):
     assert told in result.stderr and result.stderr.startswith("Error: ")
 
 
-@pytest.mark.parametrize("words", [("--direction", "up"), ("--runs", 0), ("--peak", 2, 1), ("--log-to", "nowhere:x")])
+@pytest.mark.parametrize(
+    "words",
+    [("--direction", "up"), ("--runs", 0), ("--peak", 2, 1), ("--log-to", "nowhere:x"), ("--trial-timeout", "soon")],
+)
 def test_wrong_usage_is_exit_code_two(lodestar, words):
     assert lodestar("sweep", "a:b", "--steps", 5, "--out", "r", *words).exit_code == 2
 

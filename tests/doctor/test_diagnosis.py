@@ -7,6 +7,7 @@ import pytest
 from tests.curves import diverged_run, toy_run, toy_runs
 
 from lodestar.doctor import Severity, diagnose
+from lodestar.doctor.diverged import why_unusable
 from lodestar.fitting.dataset import prepare
 from lodestar.runs import Direction, Facts, Note, NoteKind, RunSet, RunStore, Series, Status
 
@@ -40,6 +41,16 @@ def test_a_good_sweep_is_healthy(sweep):
     assert (told.runs, told.usable) == (30, 30)
     assert told.shapes == dict.fromkeys(SHAPES, 6)
     assert told.suggestions == ()
+
+
+def test_a_diverged_run_without_a_metric_is_a_finding_and_no_error(sweep, make_run):
+    loss = Series([1, 2, 3], [2.0, math.nan, math.nan])
+    lost = make_run("lost", loss=loss, metric=Series.empty(), total_steps=500, status=Status.DIVERGED)
+    told = diagnose([*sweep(), lost])
+    assert [(str(f.severity), str(f.check), f.run) for f in told.findings] == [("advice", "diverged", "lost")]
+    assert "excluded" in told.findings[0].cure
+    assert told.healthy and told.usable == 30
+    assert "diverged" in str(why_unusable(lost))
 
 
 def steps(*counts):

@@ -1,10 +1,13 @@
 import dataclasses
+import time
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from tests.curves import diverged_run, toy_run, toy_runs
 
-from lodestar.doctor.diverged import ending, stuck_beside, why_unusable
+from lodestar.doctor.diverged import blown_up, ending, running_mean, stuck_beside, why_unusable
 from lodestar.runs import Series, Status
 
 
@@ -66,3 +69,46 @@ def test_a_slow_run_with_a_low_rate_stays():
 def test_among_a_handful_of_runs_nobody_is_judged_by_the_others():
     few = [dataclasses.replace(ending(toy_run(str(i))), last=0.1 * i, peak_lr=1.0 + i) for i in range(4)]
     assert stuck_beside(few) == {}
+
+
+def slowly(values: np.ndarray) -> tuple[float, float, float]:
+    """What `blown_up` judges by (start, best, end), every window summed by itself."""
+    tenth = max(1, len(values) // 10)
+    means = [float(np.sum(values[at : at + tenth] / tenth)) for at in range(len(values) - tenth + 1)]
+    return float(np.median(values[: max(1, tenth // 2)])), min(means), means[-1]
+
+
+losses = st.one_of(st.floats(-10, 10), st.floats(1e-6, 1e12))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(losses, min_size=5, max_size=120))
+def test_a_blown_up_run_is_told_as_by_summing_every_window(values):
+    start, best, end = slowly(np.array(values))
+    line = best + 0.5 * (start - best)
+    rounding = 1e-9 * max(map(abs, values))
+    assume(abs(start - best) > rounding and abs(end - line) > rounding)
+    said = blown_up(toy_run("a").replace(loss=Series(range(len(values)), values)))
+    assert (said or "fine").split(":")[0] == (
+        "never learned" if best >= start else "diverged" if end > line else "fine"
+    )
+
+
+def test_a_running_mean_keeps_small_losses_behind_a_large_one():
+    values = np.array([1e30, *np.linspace(1, 0.5, 99)])
+    np.testing.assert_allclose(running_mean(values, 10)[1:], np.convolve(values[1:], np.full(10, 0.1), "valid"))
+
+
+def test_a_constant_loss_never_learned_whatever_its_length():
+    for length in range(5, 200):
+        said = blown_up(toy_run("a").replace(loss=Series(range(length), np.full(length, 0.1))))
+        assert said is not None and said.startswith("never learned")
+
+
+def test_a_long_run_is_judged_in_a_moment():
+    points = 1_000_000
+    loss = Series(np.arange(points), 1 / np.sqrt(np.arange(1.0, points + 1)))
+    run = toy_run("a").replace(loss=loss, total_steps=points)
+    began = time.process_time()
+    assert blown_up(run) is None
+    assert time.process_time() - began < 5  # summing every window took over a minute

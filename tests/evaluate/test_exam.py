@@ -40,13 +40,13 @@ def test_runs_it_learned_from_are_left_out_and_if_there_are_no_others_it_is_said
     learned = runs.filter(lambda run: run.name not in {*HELD[0], *HELD[1]})
     with_new = RunSet([*learned, toy_run("new", seed=9)])
     assert make_exam(fitted, with_new).data.names == ("new",)
-    assert "The fit learned from 11 of these 11 runs: the figures flatter it" in make_exam(fitted, learned).notes[0]
+    assert "The fit learned from 11 of these 11 runs: the figures flatter it" in make_exam(fitted, learned).notes[1]
 
 
 def test_all_runs_are_tested_when_asked_and_said_so(fitted, runs):
     exam = make_exam(fitted, runs, "all")
     assert len(exam.data) == 16
-    assert "learned from 11 of these 16 runs" in exam.notes[0]
+    assert "learned from 11 of these 16 runs" in exam.notes[1]
 
 
 def test_rivals_see_no_more_past_than_ours_did(fitted, runs):
@@ -64,7 +64,18 @@ def test_new_runs_under_test_are_no_rivals_past(new, runs):
 def test_a_large_set_is_thinned_evenly_and_said_so(new, runs):
     exam = make_exam(new, runs, most=4)
     assert exam.data.names == tuple(runs[i].name for i in (0, 5, 10, 15))
-    assert "4 of 16 runs were tested" in exam.notes[-1]
+    assert "Tested on 4 of 16 runs" in exam.notes[0] and "12 to keep it short" in exam.notes[0]
+
+
+def test_one_sentence_says_what_became_of_every_run(fitted, runs):
+    """Runs given, held out, new, learned from, excluded and thinned: the counts add up to what was given."""
+    given = [*runs, toy_run("new", seed=9), diverged_run()]
+    notes = make_exam(fitted, given).notes
+    assert notes[0] == (
+        "Tested on 6 of 18 runs: 5 held out by the fit, 1 it never saw. "
+        "Not tested: 11 the fit learned from, 1 excluded, each with its reason."
+    )
+    assert not any("ested" in note or "excluded" in note for note in notes[1:])
 
 
 def test_no_run_is_an_error_with_a_cure(new):

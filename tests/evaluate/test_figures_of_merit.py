@@ -12,10 +12,11 @@ from lodestar.evaluate.coverage import coverage
 from lodestar.evaluate.evaluation import OURS, MeanStd
 from lodestar.evaluate.exam import make_exam
 from lodestar.evaluate.examples import examples
-from lodestar.evaluate.ranking import finals, ranking, selection
+from lodestar.evaluate.ranking import about_ranks, finals, ranking, selection
 from lodestar.evaluate.stiffness import stiffness
+from lodestar.fitting.quality import spearman
 from lodestar.forecaster import Intervals
-from lodestar.runs import Direction, RunSet
+from lodestar.runs import Direction, RunSet, Series
 from lodestar.testing import random_forecaster
 
 
@@ -147,3 +148,26 @@ def test_examples_are_the_median_the_best_and_the_worst(contest):
 def test_one_run_is_drawn_once(new):
     found = examples(Contest(make_exam(new, [toy_run("only")])), [0.05])
     assert [one.run for one in found] == ["only"]
+
+
+def test_runs_of_several_tasks_are_ranked_within_each(new, runs):
+    mixed = [run.replace(facts=dataclasses.replace(run.facts, task="ab"[place % 2])) for place, run in enumerate(runs)]
+    exam = make_exam(new, mixed)
+    (row, *_) = ranking(Contest(exam), (0.5,))
+    made, true = exam.finals(exam.natural(exam.forecast(0.5).centre)), exam.data.final_metric()
+    alone = [spearman(made[place::2], true[place::2]) for place in (0, 1)]
+    assert (row.spearman, row.runs) == (pytest.approx(np.mean(alone)), 16)
+    assert row.spearman != pytest.approx(spearman(made, true))
+    assert about_ranks(exam) == ["The runs are of 2 tasks or sizes: rank correlations are those within each, pooled."]
+
+
+def test_every_rank_and_coverage_says_how_many_runs_it_rests_on(new, runs):
+    late = toy_run("late", seed=7)
+    late = late.replace(
+        loss=Series(late.loss.steps[20:], late.loss.values[20:]),
+        metric=Series(late.metric.steps[20:], late.metric.values[20:]),
+        lr=Series(late.lr.steps[20:], late.lr.values[20:]),
+    )
+    tested = Contest(make_exam(new, [*runs.filter(lambda run: run.facts.seed == 1), late]))
+    assert [row.runs for row in ranking(tested, (0.05, 0.5)) if row.forecaster == OURS] == [8, 9]
+    assert {(row.seen, row.runs, row.finals) for row in coverage(tested, (0.05, 0.5))} == {(0.05, 8, 8), (0.5, 9, 9)}

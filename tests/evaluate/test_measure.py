@@ -1,5 +1,6 @@
 """`evaluate` as a whole: plain data, strict JSON, arguments refused with a sentence, no JAX."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -40,6 +41,20 @@ def test_a_reader_is_told_what_the_figures_rest_on(found):
     assert "5 of 16 runs: 5 held out by the fit" in text
     assert "right by construction" in text
     assert "Only 5 runs" in text
+
+
+def test_a_figure_over_few_runs_carries_a_caution_and_its_count(found):
+    made = found[0]
+    assert str(made.caution).startswith("the rank correlation rests on 5 runs: below 10 ")
+    assert {row.runs for row in made.ranks(0.05)} == {5}
+    assert made.differing is None
+
+
+def test_counts_that_differ_are_explained_in_one_sentence(found):
+    fewer = dataclasses.replace(found[0].accuracy[0].error.loss, runs=3)
+    row = dataclasses.replace(found[0].accuracy[0], error=dataclasses.replace(found[0].accuracy[0].error, loss=fewer))
+    made = dataclasses.replace(found[0], accuracy=(row, *found[0].accuracy[1:]))
+    assert str(made.differing).startswith("n is how many of the 5 tested runs a figure rests on: ")
 
 
 def test_without_past_runs_the_nearest_run_stays_out(new):
@@ -90,7 +105,7 @@ def late(run, points, channels=("loss", "metric", "lr")):
                 "short",
                 Series(range(1, 7), [3, 2.5, 2, 1.8, 1.7, 1.6]),
                 Series([6], [0.4]),
-                Series([1], [0.1]),
+                Series([1, 6], [0.1, 0.1]),
                 Direction.MAX,
             )
         ],

@@ -1,9 +1,11 @@
 """A live scheduler followed by a writer: everything arrives, and a tracker that fails or hangs never hurts the job."""
 
+import logging
 import threading
 import time
 
 import pytest
+from tests.full_disk import full_disk
 from tests.scheduler.live import metric_at, train
 
 from lodestar.exporters import AbstractWriter, follow, open_writer
@@ -14,6 +16,7 @@ from lodestar.scheduler import Scheduler
 from lodestar.testing import random_forecaster
 
 TOTAL = 400
+IN_TIME = "it did not take the last values in time"
 
 
 class Recorder(AbstractWriter):
@@ -58,7 +61,26 @@ def test_every_value_and_decision_arrives(forecaster):
     assert "began with the initial plan" in writer.told[0][1] and "predicted_final_metric" in writer.told[0][2]
     name, config, first = writer.begun[0]
     assert (name, first, config["batch_size"], config["total_steps"]) == ("steered", 0, 32, TOTAL)
-    assert writer.ended == [Status.FINISHED] and scheduler.warnings == []
+    assert writer.ended == [Status.FINISHED] and all("candidate near this run" in text for text in scheduler.warnings)
+
+
+def test_the_runs_seed_is_the_jobs_and_its_schedule_is_ours(forecaster):
+    writer = Recorder()
+    scheduler = Scheduler(forecaster, TOTAL, seed=5, facts={"task": "digits", "seed": 3, "sizes": [1, 2]})
+    with follow(scheduler, writer, config={"batch_size": 32}):
+        train(scheduler, 1, 20)
+    config = writer.begun[0][1]
+    assert (config["seed"], config["lodestar_seed"], config["schedule"]) == (3, 5, "lodestar")
+    assert (config["task"], config["lodestar_task"], config["batch_size"]) == ("digits", "digits", 32)
+    assert "sizes" not in config
+
+
+def test_a_seed_nobody_stated_is_not_made_up_nor_the_schedule_of_a_job_that_is_only_watched(forecaster):
+    writer = Recorder()
+    scheduler = Scheduler(forecaster, TOTAL, seed=5, mode="shadow", base=lambda step: 1e-3)
+    with follow(scheduler, writer):
+        train(scheduler, 1, 20)
+    assert not {"seed", "schedule", "task"} & set(writer.begun[0][1])
 
 
 def test_long_runs_are_thinned_but_for_metrics(forecaster):
@@ -95,6 +117,22 @@ def test_a_tracker_that_hangs_does_not_slow_the_job(forecaster):
     follower.close()
     assert len([1 for _, values in writer.rows if "loss" in values]) == 100
     assert writer.ended == [Status.CUT_SHORT]  # step 100 of 400
+
+
+@pytest.mark.parametrize("hangs_in", ["connect", "begin", "log", "decision", "end"])
+def test_a_tracker_that_never_answers_is_not_waited_for_at_the_end(forecaster, monkeypatch, caplog, hangs_in):
+    monkeypatch.setattr("lodestar.exporters.follower._FIRST_ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr("lodestar.exporters.follower._ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr(Recorder, "end_seconds", 0.1)
+    scheduler, writer, never = Scheduler(forecaster, TOTAL), Recorder(), threading.Event()
+    monkeypatch.setattr(writer, hangs_in, lambda *_, **__: never.wait(300))
+    with caplog.at_level(logging.WARNING, "lodestar.exporters"), follow(scheduler, writer):
+        train(scheduler, 1, 60)
+    assert [record.getMessage() for record in caplog.records if "written" in record.getMessage()] == [
+        "the run is no longer written to recorder: "
+        + ("it did not answer. Fix: check the address and that it runs" if hangs_in == "connect" else IN_TIME)
+    ]
+    never.set()
 
 
 def test_a_full_queue_leaves_values_out_and_says_so(forecaster, monkeypatch):
@@ -143,6 +181,16 @@ def test_an_adapter_may_be_followed(forecaster):
         follow(object(), writer)
     with pytest.raises(ValueError, match="every must be at least 1"):
         follow(adapter, writer, every=0)
+
+
+def test_a_full_disk_under_tensorboard_is_one_warning(forecaster, tmp_path, caplog):
+    scheduler = Scheduler(forecaster, TOTAL)
+    writer = open_writer(f"tensorboard:{tmp_path / 'logs'}")
+    with caplog.at_level(logging.WARNING, "lodestar"), full_disk(), follow(scheduler, writer):
+        rates = train(scheduler, 1, TOTAL)
+    assert rates == train(Scheduler(forecaster, TOTAL), 1, TOTAL)
+    (said,) = [record.getMessage() for record in caplog.records if "written" in record.getMessage()]
+    assert "no longer written to tensorboard" in said and "raise the limit (ulimit -f)" in said
 
 
 def test_a_steered_run_in_tensorboard_is_imported_again(forecaster, tmp_path):

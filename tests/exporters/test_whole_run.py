@@ -97,10 +97,12 @@ def test_mlflow(tmp_path):
         assert read.facts.task == "digits"
 
 
-def test_mlflow_that_is_not_there_is_told(monkeypatch):
-    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
-    with pytest.raises(TrackerError, match=r"MLflow at http://127\.0\.0\.1:9 .*Fix: "):
-        open_writer("mlflow:http://127.0.0.1:9/digits")
+def test_a_run_in_another_experiment_keeps_its_task_seed_and_schedule(tmp_path):
+    os.environ.update(mlflow_places.QUIET)
+    address = f"sqlite:///{mlflow_places.empty_database(tmp_path)}"
+    write_run(a_run("a"), open_writer(f"mlflow:{address}/steered today"))
+    (read,) = back("mlflow", address, tmp_path)
+    assert (read.facts.task, read.facts.seed, read.facts.schedule) == ("digits", 7, "cosine")
 
 
 def test_wandb(tmp_path, monkeypatch):
@@ -122,23 +124,6 @@ def test_wandb(tmp_path, monkeypatch):
 def test_an_unknown_place_is_told_with_the_known_ones(address):
     with pytest.raises(ValueError, match="mlflow:ADDRESS/EXPERIMENT, wandb:"):
         open_writer(address)
-
-
-@pytest.mark.parametrize(
-    ("address", "place", "experiment"),
-    [
-        ("http://localhost:5000/digits", "http://localhost:5000", "digits"),
-        ("http://localhost:5000", "http://localhost:5000", "lodestar"),
-        ("https://host/mlflow/digits", "https://host/mlflow", "digits"),
-        ("sqlite:////home/me/mlflow.db/digits", "sqlite:////home/me/mlflow.db", "digits"),
-        ("sqlite:///mlflow.db", "sqlite:///mlflow.db", "lodestar"),
-        ("mlruns/digits", "mlruns", "digits"),
-    ],
-)
-def test_an_mlflow_address_is_taken_apart(address, place, experiment):
-    from lodestar.exporters.mlflow import split_address
-
-    assert split_address(address) == (place, experiment)
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path):

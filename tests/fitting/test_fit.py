@@ -20,6 +20,7 @@ from lodestar.fitting.train import Trainer
 from lodestar.runs import Direction
 
 SMALL = {"latent": 6, "hidden": 8, "field_width": 8, "decoder_width": 8, "tokens": 8, "steps": 6, "check_every": 50}
+SMALL["response"] = False  # it has tests of its own
 
 
 def small_fit(runs=None, *, updates=100, **kwargs):
@@ -32,7 +33,7 @@ def weights_equal(one, two):
 
 @pytest.fixture(scope="module")
 def fitted():
-    return small_fit(toy_runs(seeds=4), updates=1500, hold_out=0.25)
+    return small_fit(toy_runs(seeds=4), updates=1500, hold_out=0.25, response=True)
 
 
 def test_a_fit_learns_to_forecast_runs_it_never_saw(fitted):
@@ -58,6 +59,7 @@ def test_the_forecaster_carries_what_a_job_needs(fitted, tmp_path):
     merit = back.references.merit
     assert np.all(np.diff(merit) <= 0)
     assert len(back.facts["held_out"][0]) == 8
+    assert back.response is not None and back.quality["response_runs"] == len(back.facts["names"])
 
 
 def test_intervals_hold_about_their_share_of_new_runs(fitted):

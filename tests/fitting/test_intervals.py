@@ -1,12 +1,13 @@
 """Intervals are measured with the widening they are used with, so that they hold what they promise."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
 
 from lodestar.fitting.calibration import HeldOut, measure_intervals
-from lodestar.forecaster.intervals import LEVELS, SEEN
+from lodestar.forecaster.intervals import LEVELS, SEEN, TARGETS, Intervals
 from lodestar.runs import Direction
 
 POINTS = 40
@@ -67,3 +68,50 @@ def test_the_noise_of_what_is_logged_counts_and_runs_cut_short_do_not():
 def test_from_few_runs_there_is_none():
     part = held_out(runs=8)
     assert measure_intervals([part] * len(SEEN), Direction.MAX).good is None
+
+
+def validated(steps: int, every: int, runs: int = 400):
+    """Runs of that many steps, the metric of each logged every so many of them, on a grid of a point for 20 steps."""
+    part = held_out(runs)
+    logged = np.zeros(POINTS, bool)
+    logged[np.arange(every, steps + 1, every) * POINTS // steps - 1] = True
+    return dataclasses.replace(part, mask=part.mask & np.stack([np.ones(POINTS, bool), logged, logged]).T)
+
+
+def widths(part: HeldOut, seen: float = 0.25) -> np.ndarray:
+    """Of the metric's 80 % interval at every point."""
+    intervals = measure_intervals([part] * len(SEEN), Direction.MAX)
+    zero, usual = np.zeros((POINTS, 3)), np.full((POINTS, 3), part.disagreement.mean())
+    low, high = intervals.around(zero, usual, seen, np.arange(1, POINTS + 1) / POINTS, 0.8)
+    return (high - low)[:, 1]
+
+
+def test_an_interval_is_no_wider_and_no_narrower_between_two_validations():
+    """Loss every 20 steps, metric every 93: half of the table's bins never see a metric."""
+    part = validated(800, 93)
+    found, at = widths(part), np.flatnonzero(part.mask[0, :, 1])
+    for left, right in itertools.pairwise(at):
+        ends = sorted(found[[left, right]])
+        assert np.all((found[left : right + 1] >= 0.98 * ends[0]) & (found[left : right + 1] <= 1.02 * ends[1]))
+    np.testing.assert_allclose(found, widths(held_out()), rtol=0.1)
+
+
+def test_a_bin_that_one_run_alone_was_validated_in_does_not_pinch_the_interval():
+    part = validated(800, 93)
+    part.mask[0, :, 1] = True  # one run of four hundred logged its metric at every point
+    np.testing.assert_allclose(widths(part), widths(validated(800, 93)), rtol=0.02)
+
+
+def test_a_metric_that_was_never_logged_has_a_wide_interval_everywhere():
+    part = held_out()
+    part.mask[:, :, 1] = False
+    np.testing.assert_allclose(widths(part), 4.0)
+
+
+def test_a_table_of_release_one_with_empty_bins_is_filled_when_read():
+    shape = (len(LEVELS), len(SEEN), len(TARGETS), 3)
+    low, high = np.full(shape, -0.5), np.full(shape, 0.5)
+    low[:, :, 1::2, 1], high[:, :, 1::2, 1] = -2.0, 2.0
+    found = Intervals(low, high, np.full(shape[1:], 0.1))
+    np.testing.assert_array_equal(found.low, np.full(shape, -0.5))
+    np.testing.assert_array_equal(found.high, np.full(shape, 0.5))

@@ -24,7 +24,7 @@ def test_settings_and_architecture_are_changed_by_name():
         ({"updates": 0}, "updates: .* got 0"),
         ({"peak_lr": -1.0}, "peak_lr: .* got -1.0"),
         ({"encoder": "lstm"}, "encoder must be one of gru, ode-rnn, got 'lstm'"),
-        ({"latent": 0}, "latent must be at least 1, got 0"),
+        ({"latent": 0}, "latent must be a whole number from 1 to 4096, got 0"),
     ],
 )
 def test_a_bad_setting_is_named_with_its_rule_and_value(changes, says):

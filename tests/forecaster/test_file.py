@@ -81,13 +81,8 @@ def test_any_flipped_byte_is_noticed(saved, data):
     whole[place] ^= data.draw(st.integers(1, 255))
     broken = saved.with_name("broken")
     broken.write_bytes(bytes(whole))
-    try:
-        back = load(broken)
-    except ForecasterError:
-        return
-    # Only the padding and the spelling of the table may differ without harm: every value must be the same.
-    np.testing.assert_array_equal(back.references.values, load(saved).references.values)
-    assert back.facts == load(saved).facts
+    with pytest.raises(ForecasterError):
+        load(broken)
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -107,7 +102,7 @@ def test_a_newer_version_is_refused_with_the_upgrade_line(saved):
     table["__metadata__"]["version"] = "99"
     head = json.dumps(table).encode()
     saved.write_bytes(len(head).to_bytes(8, "little") + head + whole[8 + size :])
-    with pytest.raises(ForecasterError, match=r"version 99, .* reads up to 1.*Fix: (git -C|install a newer)"):
+    with pytest.raises(ForecasterError, match=r"version 99, .* reads up to 2.*Fix: (git -C|install a newer)"):
         load(saved)
 
 

@@ -4,8 +4,9 @@ import pytest
 
 from lodestar._errors import TableError
 from lodestar.importers.readers._table_wide import split_wide
-from lodestar.importers.roles import guess_direction, guess_roles
+from lodestar.importers.roles import guess_roles
 from lodestar.runs import Direction
+from lodestar.runs.metric_name import guess_direction
 
 CASES = {
     "plain": ("run step loss val_acc lr", ("run", "step", "loss", "val_acc", "lr")),

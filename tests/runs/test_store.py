@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lodestar._errors import RunError, StoreError
 from lodestar.runs import Direction, Facts, Run, RunStore, Series, Status, segment
 from lodestar.runs import store as store_module
+from lodestar.runs.folder import LocalFolder
 
 values = st.floats(allow_nan=True, allow_infinity=True)
 rates = st.floats(min_value=0, allow_infinity=False)
@@ -88,6 +89,35 @@ def test_a_clock_set_back_does_not_hide_a_write(tmp_path, make_run, monkeypatch)
     monkeypatch.setattr("time.time_ns", lambda: 1)
     RunStore(tmp_path / "s").add(make_run("a", points=20))
     assert len(RunStore(tmp_path / "s").read()[0].loss) == 20
+
+
+def test_the_last_write_wins_between_open_writers_whose_clocks_differ(tmp_path, make_run, monkeypatch):
+    ahead, behind = RunStore(tmp_path / "s"), RunStore(tmp_path / "s")
+    now = 10**18
+    monkeypatch.setattr("time.time_ns", lambda: now)
+    behind.add(make_run("b"))
+    now += 3600 * 10**9
+    ahead.add(make_run("a", points=10))
+    now -= 3600 * 10**9
+    behind.add(make_run("a", points=20))
+    assert len(RunStore(tmp_path / "s").read(["a"])[0].loss) == 20
+    behind.remove(["a"])
+    assert "a" not in RunStore(tmp_path / "s")
+
+
+def test_a_merge_beside_an_iteration_is_decoded_once(tmp_path, make_run, monkeypatch):
+    store, reads = RunStore(tmp_path / "s"), []
+    for number in range(20):
+        store.add(make_run(f"run-{number:02d}"))
+    read = LocalFolder.read
+    monkeypatch.setattr(LocalFolder, "read", lambda self, name: reads.append(name) or read(self, name))
+    runs = RunStore(tmp_path / "s").iter()
+    names = [next(runs).name]
+    RunStore(tmp_path / "s").compact()
+    reads.clear()
+    names += [run.name for run in runs]
+    assert names == [f"run-{number:02d}" for number in range(20)]
+    assert sum(name.startswith("runs-") for name in reads) <= 2  # the one that is gone, and the merged one
 
 
 def test_names_are_sorted_and_a_choice_keeps_its_order(tmp_path, make_run):

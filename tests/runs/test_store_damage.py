@@ -1,11 +1,14 @@
 """Damage, a read-only folder and a full disk: a clear error, and nothing that was stored is lost."""
 
 import contextlib
+import json
 import os
+import random
 import resource
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,9 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.hostile import TRIES, some_bytes, some_value
 
 from lodestar._errors import StoreError
-from lodestar.runs import Direction, Run, RunStore, Series
+from lodestar.runs import Direction, Facts, Run, RunStore, Series
+from lodestar.runs.catalog import segment_name
 
 _CURVE = Series(range(20), [1 / (i + 1) for i in range(20)])
 RUN = Run("a", _CURVE, _CURVE, _CURVE, Direction.MAX)
@@ -69,6 +74,72 @@ def test_no_flipped_byte_goes_unnoticed(where, flip):
             RunStore(store.path).list()  # may or may not see it, but must not crash
         with pytest.raises(StoreError):
             RunStore(store.path).read()
+
+
+def tampered(folder: Path, change: Callable[[Path], None]) -> RunStore:
+    """A store whose one file a stranger has changed, checksums and all."""
+    store = RunStore(folder)
+    store.add_many([RUN, RUN.replace(name="b", facts=Facts("t", "linear", 1e-3, 0, "table x", {"batch": 8}))])
+    [file] = store.path.glob("runs-*")
+    change(file)
+    data = file.read_bytes()
+    file.rename(file.with_name(segment_name(1, "aa", data)) if len(data) > 8 else file)
+    return RunStore(folder)
+
+
+def test_a_store_with_a_stranger_s_list_of_runs(tmp_path):
+    """The checksums hold, since they are no signature: a `StoreError`, or runs that are runs."""
+    rng, refused = random.Random(1), 0
+
+    def change(file: Path) -> None:
+        table = pq.read_table(file)
+        told = dict(pq.read_metadata(file).metadata)
+        told[b"lodestar.rows"] = json.dumps(some_value(json.loads(told[b"lodestar.rows"]), rng)).encode()
+        pq.write_table(table.replace_schema_metadata(told), file)
+
+    for number in range(TRIES):
+        store = tampered(tmp_path / str(number), change)
+        try:
+            listed, runs = store.list(), store.read()
+        except StoreError:
+            refused += 1
+            continue
+        assert json.dumps([summary.as_dict() for summary in listed])
+        assert all(isinstance(run, Run) for run in runs)
+    assert refused > TRIES / 3
+
+
+def test_a_store_with_a_stranger_s_bytes(tmp_path):
+    rng = random.Random(2)
+    for number in range(TRIES):
+        store = tampered(
+            tmp_path / str(number), lambda file: (file.write_bytes(some_bytes(file.read_bytes(), rng)), None)[1]
+        )
+        with contextlib.suppress(StoreError):
+            assert all(isinstance(run, Run) for run in store.read())
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "{}", "[]", '{"lodestar store": [1]}', '{"lodestar store": 1e999}'])
+def test_a_damaged_header_is_told(tmp_path, text):
+    RunStore(tmp_path / "s").add(RUN)
+    (tmp_path / "s" / "store.json").write_text(text)
+    with pytest.raises(StoreError, match=r"store\.json is damaged"):
+        RunStore(tmp_path / "s").list()
+
+
+@pytest.mark.parametrize("lock", ["scan.lock", "compact.lock"])
+def test_a_lock_is_not_sought_behind_a_link(tmp_path, lock):
+    """Somebody with access to the folder could have us make or hold a file of ours elsewhere."""
+    store = RunStore(tmp_path / "s")
+    store.add(RUN)
+    (store.path / lock).unlink()
+    (store.path / lock).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreError, match=r"symbolic link.*Fix: remove the link"):
+        store.compact()
+    (store.path / "store.json").unlink()
+    with pytest.raises(StoreError, match="symbolic link"):
+        RunStore.create(store.path)
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_a_strange_parquet_file_is_damage_not_a_crash(two, tmp_path):

@@ -88,16 +88,15 @@ def test_the_plain_schedule_is_capped_and_that_is_recorded():
     assert any("above the cap" in text for text in one.warnings)
 
 
-def test_a_plain_schedule_that_fails_gives_way_to_the_plan():
+def test_a_plain_schedule_that_fails_holds_its_last_good_rate():
     def broken(step: int) -> float:
         if step > 1:
             raise KeyError("epoch")
         return 1e-3
 
-    forecaster = random_forecaster(seed=5, points=40)
-    one = Scheduler(forecaster, TOTAL, gate=Gate(least=0.99), base=broken)
-    assert one.lr_at(2) == Scheduler(forecaster, TOTAL).lr_at(2)
-    assert any("failed: KeyError('epoch'); the plan is followed" in text for text in one.warnings)
+    one = Scheduler(random_forecaster(seed=5, points=40), TOTAL, gate=Gate(least=0.99), base=broken)
+    assert one.lr_at(2) == one.lr_at(300) == 1e-3
+    assert any("failed: KeyError('epoch'); its last good rate, 0.001, holds" in text for text in one.warnings)
 
 
 def test_shadow_mode_goes_on_forecasting_behind_a_closed_gate():
@@ -120,9 +119,14 @@ def test_bad_gates(options, words):
         Gate(**options)
 
 
-def test_a_gate_needs_a_plain_schedule():
-    with pytest.raises(ValueError, match="base must be given with a gate"):
-        Scheduler(random_forecaster(seed=5, points=40), TOTAL, gate=Gate(least=0.5))
+def test_without_a_base_a_closed_gate_follows_the_family_of_the_plan():
+    forecaster = random_forecaster(seed=5, points=40)
+    one, steered = Scheduler(forecaster, TOTAL, gate=Gate(least=0.99)), Scheduler(forecaster, TOTAL)
+    initial = steered.plan().values()
+    rates = train(one, 1, TOTAL)
+    assert max(rates) <= max(initial)
+    assert rates == sorted(rates, reverse=True)  # this plan's family falls throughout
+    assert "a plain schedule (exponential, peak" in one.warnings[0]
 
 
 def test_a_figure_the_forecaster_does_not_hold_is_named():

@@ -54,7 +54,7 @@ def test_plain_data_and_back(seen):
         history.add_loss(step, value)
         history.add_metric(step, value)
     data = json.loads(json.dumps(history.to_dict(), allow_nan=False))
-    assert History.from_dict(data).to_dict() == history.to_dict()
+    assert History.from_dict(data, 40).to_dict() == history.to_dict()
 
 
 def test_memory_does_not_grow_with_steps():

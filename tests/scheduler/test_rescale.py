@@ -119,12 +119,12 @@ def test_a_state_from_before_there_was_rescaling_is_read(forecaster):
 
 
 def test_the_metric_is_needed(forecaster):
-    one = Scheduler(forecaster, STEPS, unlike=0.0)
+    one = Scheduler(forecaster, STEPS, unlike=0.0, gate=None)
     for step in range(1, 200):
         one.lr_at(step)
         one.observe(step, loss=5.0)
     assert all(decision.outcome is not Outcome.RESCALED for decision in one.decisions)
-    assert one.warnings == []
+    assert not any("rescaling" in text for text in one.warnings)
 
 
 def test_nothing_is_found_in_forecasts_that_are_not_finite():

@@ -1,11 +1,15 @@
 import csv
 import importlib.util
 import json
+import math
 import os
+import random
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from tests.hostile import TRIES, deep, some_bytes, some_value
 from tests.scheduler.live import train
 
 from lodestar.scheduler import Plan, Scheduler
@@ -58,11 +62,58 @@ def test_what_is_not_a_plan_is_refused(tmp_path, text, words):
         Plan.from_json(tmp_path / "p")
 
 
+WRITTEN = {
+    "format": "lodestar-plan",
+    "version": 1,
+    "meaning": "",
+    "name": "plan",
+    "first_step": 3,
+    "last_step": 8,
+    "knots": [0.0, 5.0, 5.0, 10.0],
+    "lr": [0.0, 1.0, 0.5, 0.0],
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"first_step": "3"}, "first_step must be a whole number"),
+        ({"last_step": 10**12}, "last_step must be a whole number"),
+        ({"last_step": 1}, "last_step must be a whole number"),
+        ({"knots": [0.0, 5.0, "x", 10.0]}, "knots must be a finite number"),
+        ({"knots": [0.0, 10**400, 5.0, 10.0]}, "is damaged"),
+        ({"lr": 0.1}, "lr must be a list of numbers"),
+        ({"lr": [0.0, True, 0.5, 0.0]}, "lr must be a finite number"),
+        ({"lr": deep()}, "nested deeper"),
+    ],
+)
+def test_a_damaged_plan_is_named_with_what_is_wrong(tmp_path, change, words):
+    (tmp_path / "p").write_text(json.dumps(WRITTEN | change))
+    with pytest.raises(ValueError, match=f"/p .*{words}.*Fix: "):
+        Plan.from_json(tmp_path / "p")
+
+
+def test_a_tampered_plan_is_refused_or_has_finite_rates(tmp_path):
+    rng, refused = random.Random(2), 0
+    for number in range(TRIES):
+        text = json.dumps(some_value(WRITTEN, rng)).encode()
+        (tmp_path / "p").write_bytes(some_bytes(text, rng) if number % 2 else text)
+        try:
+            plan = Plan.from_json(tmp_path / "p")
+        except ValueError as error:
+            refused += 1
+            assert "Fix: " in str(error)
+            continue
+        assert math.isfinite(plan.lr_at(1)) and (len(plan) > 10**6 or np.isfinite(plan.values()).all())
+    assert refused > TRIES / 3
+
+
 @pytest.mark.parametrize(
     ("knots", "lr", "words"),
     [
         ((), (), "one lr a knot"),
-        ((1.0, 0.0), (1.0, 1.0), "must not decrease"),
+        ((1.0, 0.0), (1.0, 1.0), "not decrease"),
+        ((float("nan"),), (1.0,), "not decrease"),
         ((1.0,), (float("nan"),), "finite numbers >= 0"),
         ((1.0,), (-1.0,), "finite numbers >= 0"),
     ],

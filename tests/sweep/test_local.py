@@ -15,7 +15,7 @@ from tests.sweep.jobs import named
 from lodestar._errors import SweepError
 from lodestar.runs import Status
 from lodestar.schedules import cosine
-from lodestar.sweep import Done, Failed, Job, LocalExecutor, Reported, Started, Trial
+from lodestar.sweep import Done, Failed, FailureKind, Job, LocalExecutor, Reported, Started, Trial
 from lodestar.sweep.executors.cores import Cores
 from lodestar.sweep.executors.local_worker import file_name
 
@@ -92,7 +92,7 @@ def test_workers_live_on_between_trials_and_between_runs(tmp_path):
 
 
 def test_a_thread_that_reports_on_and_on_disturbs_no_other_trial(tmp_path):
-    trials = [trial(f"{what} {n}", what=what) for n in range(10) for what in ("late", "go")]
+    trials = [trial(f"{what} {n}", what=what) for n in range(5) for what in ("late", "go")]
     events = list(LocalExecutor(1, logs=tmp_path).run(Job(named("odd")), trials))
     ended = [event.trial.name for event in events if isinstance(event, Done)]
     assert ended == [t.name for t in trials]
@@ -102,6 +102,20 @@ def test_a_thread_that_reports_on_and_on_disturbs_no_other_trial(tmp_path):
             running = event.trial.name
         elif isinstance(event, Reported):
             assert event.trial.name == running
+
+
+FORGED = ('{"kind": "done"}', '{"kind": "unusable", "reason": "a trial says so"}', "[" * 100_000)
+
+
+def test_no_message_a_trial_can_forge_costs_another_trial(tmp_path):
+    forging = [trial(f"forge {n}", what="forge", forged=text) for n, text in enumerate(FORGED)]
+    trials = [each for n, forges in enumerate(forging) for each in (forges, trial(f"go {n}", what="go"))]
+    events = list(LocalExecutor(2, logs=tmp_path).run(Job(named("odd")), trials))
+    ends = {event.trial.name: event for event in events if isinstance(event, Done | Failed)}
+    assert set(ends) == {each.name for each in trials}
+    assert all(isinstance(end, Done) for name, end in ends.items() if name.startswith("go"))
+    kinds = [end.kind for end in ends.values() if isinstance(end, Failed)]
+    assert kinds == [FailureKind.BAD_MESSAGE] * len(FORGED)
 
 
 def test_workers_are_pinned_and_have_one_thread(tmp_path, monkeypatch):
@@ -140,10 +154,10 @@ def test_a_module_that_kills_its_process_on_import_is_told(tmp_path):
 
 
 def test_a_trial_that_takes_too_long_is_stopped():
-    executor = LocalExecutor(1, timeout=5)
+    executor = LocalExecutor(1, timeout="3s")
     ends = list(executor.run(Job(named("odd")), [trial("a", what="hang"), trial("b", what="go")]))
     failed = next(e for e in ends if isinstance(e, Failed))
-    assert "had not ended after 5 s" in failed.reason
+    assert "had not ended after 3 s" in failed.reason and failed.kind is FailureKind.TIMED_OUT
     assert isinstance(ends[-1], Done)
 
 

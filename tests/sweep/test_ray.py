@@ -13,7 +13,7 @@ os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
 from lodestar._errors import SweepError
 from lodestar.runs import RunStore
-from lodestar.sweep import Done, Failed, Job, Reported, Schedule, Started, Trial, run_trials
+from lodestar.sweep import Done, Failed, FailureKind, Job, Reported, Schedule, Started, Trial, run_trials
 from lodestar.sweep.executors.ray import RayExecutor
 
 pytestmark = [
@@ -36,7 +36,8 @@ def train(*, schedule, seed, total_steps, report, settings):
         case "crash":
             os._exit(3)
         case "lose the node's process":
-            os.kill(os.getppid(), signal.SIGKILL)
+            above = pathlib.Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1]
+            os.kill(int(above), signal.SIGKILL)  # above the worker's guard
             time.sleep(60)
     return {"asked": settings.get("asked", 0)}
 """
@@ -108,15 +109,19 @@ def test_a_node_killed_in_mid_sweep_loses_nothing_and_doubles_nothing(cluster, h
 def test_what_a_trial_does_is_told_and_the_others_go_on(cluster, here):
     ends = {0: "raise", 1: "crash", 2: "lose the node's process"}
     trials = [trial(here, number, end=ends.get(number), sleep=1.5) for number in range(6)]
+    trials.append(trial(here, 6, sleep=3600))
     trials = [
         Trial(t.name, t.seed, t.total_steps, t.schedule, {k: v for k, v in t.settings.items() if v}) for t in trials
     ]
-    events = list(RayExecutor(cluster.address, max_retries=1).run(JOB, trials))
+    events = list(RayExecutor(cluster.address, max_retries=1, timeout="15s").run(JOB, trials))
     failed = {event.trial.name: event for event in events if isinstance(event, Failed)}
     assert {event.trial.name for event in events if isinstance(event, Done)} == {"t3", "t4", "t5"}
     assert "RuntimeError: no such data" in failed["t0"].reason and "ray_job.py" in failed["t0"].detail
     assert "exit code 3" in failed["t1"].reason
     assert "lost 2 times" in failed["t2"].reason
+    assert "had not ended after 15 s" in failed["t6"].reason
+    kinds = [failed[f"t{number}"].kind for number in (0, 1, 2, 6)]
+    assert kinds == [FailureKind.RAISED, FailureKind.DIED, FailureKind.NODE_LOST, FailureKind.TIMED_OUT]
     marks = collections.Counter(path.name.split("-")[0] for path in (here / "marks").iterdir())
     assert (marks["0"], marks["1"], marks["2"]) == (1, 1, 2)  # a failure of the user's code is not tried again
     order = [type(event) for event in events if event.trial.name == "t3"]

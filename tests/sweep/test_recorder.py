@@ -1,6 +1,8 @@
 """What a function reports, and the run that is made of it; when a trial counts as lost."""
 
 import math
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -31,6 +33,23 @@ def test_a_run_has_the_losses_the_metrics_and_the_schedules_rates():
     assert (run.facts.schedule, run.facts.peak_lr, run.facts.seed, run.facts.source) == ("cosine", 0.1, 3, "sweep")
     assert run.facts.extra["width"] == 8 and run.facts.extra["test"] == 0.9
     assert run.notes == ()
+
+
+def test_threads_that_report_at_once_do_not_mix_their_values():
+    report = Recorder(Trial("t", 0, 20_000), cut_diverged=False)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        spans = [range(first, 20_001, 4) for first in range(1, 5)]
+        threads = [threading.Thread(target=lambda s=s: [report(step, loss=step) for step in s]) for s in spans]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    run = report.as_run(Job())
+    assert run.loss.values.tolist() == run.loss.steps.tolist() == list(range(1, 20_001))
 
 
 def test_the_functions_own_rate_wins_over_the_schedules():

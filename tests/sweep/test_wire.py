@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lodestar.runs import Direction, Facts, Note, NoteKind, Run, Series, Status
 from lodestar.sweep import Schedule, Trial
-from lodestar.sweep.executors.wire import BadMessage, Wire, plain_run, plain_trial, run_of, trial_of
+from lodestar.sweep.executors.wire import BadMessage, Wire, event_of, plain_run, plain_trial, run_of, trial_of
 
 numbers = st.floats(allow_nan=True, allow_infinity=True)
 rates = st.lists(st.floats(0, 1e6), min_size=1, max_size=20)
@@ -93,6 +93,9 @@ def test_a_forked_child_sends_nothing():
         (b"\0\0\0\4\xff\xff\xff\xff", "UnicodeDecodeError"),
         (b"\xff\xff\xff\xfe", "JSONDecodeError"),  # a negative length
         (b"\0\0\1\0{", "BlockingIOError"),  # half of it, and no more
+        (b"\xff\xff\xff\xff" + b"\x7f" * 8, "OSError"),  # longer than any memory
+        (b"\x7f\xff\xff\xff", "OSError"),
+        (b"\0\1\0\0" + b"[" * 2**16, "RecursionError"),
     ],
 )
 def test_what_is_no_message_is_told_and_waits_for_nothing(data, told):
@@ -102,3 +105,33 @@ def test_what_is_no_message_is_told_and_waits_for_nothing(data, told):
         a.sendall(data)
         with pytest.raises(BadMessage, match=told):
             reader.receive()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"kind": "done"},
+        {"kind": "done", "run": {}, "seconds": 1},
+        {"kind": "done", "run": {"curves": []}, "seconds": 1},
+        {"kind": "done", "run": "mine", "seconds": 1},
+        {"kind": "failed", "reason": 3},
+        {"kind": "failed", "how": "raised", "reason": "r", "detail": "d", "seconds": "soon"},
+        {"kind": "failed", "how": "somehow", "reason": "r", "detail": "d", "seconds": 1},
+        {"kind": "report", "step": 1},
+        {"kind": "report", "step": [], "loss": 1, "metric": None},
+        {"kind": "ready"},
+        {"kind": ["a", "list"]},
+        {"kind": None},
+    ],
+)
+def test_a_message_that_is_not_whole_is_a_bad_one(message):
+    with pytest.raises(BadMessage):
+        event_of(Trial("a", 0, 7), message)
+
+
+def test_a_run_of_another_name_is_none_of_this_trial():
+    curve = Series([1], [1.0])
+    run = plain_run(Run("b", curve, curve, curve, Direction.MIN))
+    with pytest.raises(BadMessage):
+        event_of(Trial("a", 0, 7), {"kind": "done", "run": run, "seconds": 1})
+    assert event_of(Trial("b", 0, 7), {"kind": "done", "run": run, "seconds": 1}).trial.name == "b"

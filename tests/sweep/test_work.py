@@ -10,7 +10,7 @@ from lodestar._errors import SweepError
 from lodestar.runs import Status
 from lodestar.schedules import cosine
 from lodestar.sweep import Job, Trial
-from lodestar.sweep.events import TrialFailed
+from lodestar.sweep.events import FailureKind, TrialFailed
 from lodestar.sweep.executors.work import carry_out, check
 
 
@@ -38,6 +38,16 @@ def test_a_failure_says_why_and_shows_the_users_part_of_the_traceback(what, told
         carry_out(Job(named("odd")), trial(what=what))
     assert detail in caught.value.detail
     assert "work.py" not in caught.value.detail
+
+
+def test_a_wrong_report_shows_the_users_own_line_last(tmp_path):
+    path = tmp_path / "job.py"
+    path.write_text("def train(*, report):\n    report(1, loss='low')\n")
+    with pytest.raises(TrialFailed, match="loss must be a number") as caught:
+        carry_out(Job(f"{path}:train"), Trial("t", 0, 10))
+    last = caught.value.detail.splitlines()[-3:]
+    assert "job.py" in last[0] and "report(1, loss='low')" in last[1] and last[2].startswith("ValueError")
+    assert caught.value.kind is FailureKind.RAISED
 
 
 def test_what_a_function_returns_is_kept_if_plain_and_noted_if_not():

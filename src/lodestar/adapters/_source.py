@@ -10,6 +10,8 @@ from typing import Any, Protocol, TypeGuard
 
 from lodestar.forecaster import Forecaster
 from lodestar.scheduler import Scheduler
+from lodestar.scheduler.records.shadow import ShadowScore
+from lodestar.scheduler.safety.caps import Caps
 from lodestar.schedules.schedule import Schedule
 
 
@@ -49,6 +51,28 @@ class Steering(Protocol):
         """The rates from here on, as they stand now."""
         ...
 
+    def followed(self) -> Schedule:
+        """The rates so far."""
+        ...
+
+    def score(self) -> ShadowScore:
+        """How good the forecasts of the final metric were."""
+        ...
+
+    def warn(self, kind: str, text: str) -> bool:
+        """Put a warning on record, once of each kind; whether it is the first."""
+        ...
+
+    @property
+    def warnings(self) -> list[str]:
+        """What went wrong so far."""
+        ...
+
+    @property
+    def caps(self) -> Caps | None:
+        """What the rate of every param group stays within; None in shadow mode."""
+        ...
+
     @property
     def forecaster(self) -> Forecaster:
         """The forecaster it steers by."""
@@ -63,8 +87,35 @@ def is_steering(source: object) -> TypeGuard[Steering]:
     return hasattr(source, "lr_at") and hasattr(source, "observe")
 
 
-def scheduler_of(source: Source, total_steps: int | None, options: dict[str, Any]) -> Steering:
-    """The scheduler that was given, or one built on the forecaster that was given."""
+def scheduler_of(source: Source, total_steps: int | None, options: dict[str, Any], **job: Any) -> Steering:
+    """The scheduler that was given, or one built on the forecaster that was given; `job`: what is known of the job."""
+    steering = _scheduler_of(source, total_steps, options)
+    if isinstance(steering, Scheduler):
+        steering.compare({key: value for key, value in job.items() if value is not None})
+    return steering
+
+
+def notice(steering: Steering, finding: tuple[str, str] | None) -> None:
+    """Let the scheduler say, once, what an adapter found."""
+    scheduler = getattr(steering, "scheduler", steering)  # within `Ranked`
+    if finding is not None and isinstance(scheduler, Scheduler):
+        scheduler.notice(*finding)
+
+
+def summary(steering: Steering | None, updates: int) -> str:
+    """What became of a run, after so many updates."""
+    scheduler = getattr(steering, "scheduler", steering)
+    return scheduler.summary(updates) if isinstance(scheduler, Scheduler) else "not steered by a Scheduler"
+
+
+def close(steering: Steering | None, updates: int) -> None:
+    """The run is over, after so many updates: say how it went, on the one rank that knows. Never raises."""
+    scheduler = getattr(steering, "scheduler", steering)
+    if isinstance(scheduler, Scheduler) and getattr(steering, "rank", 0) == 0:
+        scheduler.close(updates)
+
+
+def _scheduler_of(source: Source, total_steps: int | None, options: dict[str, Any]) -> Steering:
     if is_steering(source):
         if options or total_steps not in (None, source.total_steps):
             given = sorted(options) + ([] if total_steps in (None, source.total_steps) else ["total_steps"])

@@ -1,34 +1,52 @@
 """The state of a steered job as a small JSON file, for frameworks whose own checkpoint has no place for it.
 
 Comes in: plain data. Goes out: one file with a format name and a version, written to a temporary name and renamed, so
-that a kill leaves the old file or the new one. No pickle. This file does not know what the state means.
+that a kill or a full disk leaves the old file or the new one. No pickle. This file does not know what the state means.
 """
 
+import contextlib
 import json
+import logging
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from lodestar import _disk
 from lodestar._extras import update_line
+from lodestar._plain import from_json, shown
 
 FORMAT = "lodestar-state"
 VERSION = 1
+_failing: set[Path] = set()
+_log = logging.getLogger("lodestar.adapters")
 
 
-def write_state(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
-    """Write `state` to `path`, whole or not at all."""
+def write_state(path: str | os.PathLike[str], state: dict[str, Any]) -> bool:
+    """Write `state` to `path`, whole or not at all; whether it was.
+
+    A full disk must not end a training job: it is a warning, once until there is room again, and the last good file
+    stays.
+    """
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
     content = json.dumps({"format": FORMAT, "version": VERSION, "state": state})
-    _disk.replace_file(target, content.encode())
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _disk.replace_file(target, content.encode())
+    except OSError as error:
+        if target not in _failing:
+            _log.warning("the state %s was not saved, training goes on: %s", target, _disk.cannot_write(target, error))
+        _failing.add(target)
+        return False
+    _failing.discard(target)
+    return True
 
 
 def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The state in the file at `path`. A damaged, foreign or newer file is refused with a sentence."""
     source = Path(path)
     try:
-        content = json.loads(source.read_text(encoding="utf-8"))
+        content = from_json(source.read_bytes())
     except ValueError as error:
         raise ValueError(f"{source} is damaged: {error}. Fix: delete it to start the run afresh") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
@@ -37,4 +55,15 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise ValueError(
             f"{source} has version {content.get('version')!r}, this Lodestar reads {VERSION}. Fix: {update_line()}"
         )
+    if not isinstance(content.get("state"), dict):
+        raise ValueError(f"{source} is damaged: it holds no state. Fix: delete it to start the run afresh")
     return content["state"]
+
+
+@contextlib.contextmanager
+def refusing_damage() -> Iterator[None]:
+    """Around reading a state, before any of it is applied: what is missing or of another kind is refused."""
+    try:
+        yield
+    except Exception as error:
+        raise ValueError(f"the state is damaged: {shown(error)}. Fix: resume from another checkpoint") from error

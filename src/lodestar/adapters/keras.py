@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lodestar._extras import need
-from lodestar.adapters._source import Source, Steering, is_steering, metric_name, scheduler_of
+from lodestar.adapters._source import Source, Steering, close, is_steering, metric_name, scheduler_of, summary
 from lodestar.adapters._state_file import read_state, write_state
+from lodestar.adapters._steered import Steered
 
 keras: Any = need("keras", "keras")
 
@@ -25,7 +26,7 @@ KEPT = 3  # BackupAndRestore may hold its last save, or with double_checkpoint t
 _log = logging.getLogger(__name__)
 
 
-class KerasCallback(keras.callbacks.Callback):
+class KerasCallback(Steered, keras.callbacks.Callback):
     """Steers `model.optimizer`. `options` are those of `Scheduler`.
 
     The length of the run is epochs x batches in an epoch, or `total_steps` where Keras does not know it. Keras reports
@@ -57,6 +58,7 @@ class KerasCallback(keras.callbacks.Callback):
         self._save_freq, self._given_every = save_freq, loss_every
         self._epoch, self._epoch_start, self._mean = 0, 0, _RunningMean()
         self._unsaved = 0
+        self._states: dict[str, Any] = {}  # by step, as in the file
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Refuse what cannot be steered before any batch is trained."""
@@ -82,7 +84,7 @@ class KerasCallback(keras.callbacks.Callback):
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         """Set the rate of this batch."""
-        lr = self._started.lr_at(self._epoch_start + batch + 1)
+        lr = self._steering.lr_at(self._epoch_start + batch + 1)
         if hasattr(self.model, "jax_state_sync"):  # the JAX trainer keeps the variables outside the model in an epoch
             self.model.jax_state_sync()
         self.model.optimizer.learning_rate = lr
@@ -91,7 +93,7 @@ class KerasCallback(keras.callbacks.Callback):
         """Report the loss of a full stretch; save if it is time."""
         step = self._epoch_start + batch + 1
         if logs and "loss" in logs and batch + 1 - self._mean.batches >= self._loss_every:
-            self._started.observe(step, loss=self._mean.advanced(batch + 1, float(logs["loss"])))
+            self._steering.observe(step, loss=self._mean.advanced(batch + 1, float(logs["loss"])))
         self._unsaved += 1
         if isinstance(self._save_freq, int) and self._unsaved >= self._save_freq:
             self._save(step)
@@ -100,37 +102,42 @@ class KerasCallback(keras.callbacks.Callback):
         """Report the metric, and the loss of a stretch that the epoch's end cut short; save."""
         step = int(self.model.optimizer.iterations)
         if logs and "loss" in logs and step - self._epoch_start > self._mean.batches:
-            self._started.observe(step, loss=self._mean.advanced(step - self._epoch_start, float(logs["loss"])))
+            self._steering.observe(step, loss=self._mean.advanced(step - self._epoch_start, float(logs["loss"])))
         value = (logs or {}).get(self.metric)
         if value is None and any(name.startswith("val_") for name in logs or {}):
             _log.warning("no metric %r among %s. Fix: metric=one of these", self.metric, sorted(logs or {}))
-        self._started.observe(max(step, 1), metric=value)
+        self._steering.observe(max(step, 1), metric=value)
         if self._save_freq == "epoch":
             self._save(step)
 
-    @property
-    def _started(self) -> Steering:
-        if self.scheduler is None:
-            raise RuntimeError("the callback was not started. Fix: pass it to model.fit(callbacks=[...])")
-        return self.scheduler
+    def on_train_end(self, logs: Any = None) -> None:
+        """Say how the run went."""
+        close(self.scheduler, int(self.model.optimizer.iterations))
+
+    def summary(self) -> str:
+        """What became of the run, in one line."""
+        return summary(self._started, int(self.model.optimizer.iterations))
 
     @property
     def _loss_every(self) -> int:
         if self._given_every is not None:
             return self._given_every
-        return max(1, self._started.total_steps // self._started.forecaster.points)
+        return max(1, self._steering.total_steps // self._steering.forecaster.points)
 
     def _start(self) -> None:
         left = (self.params.get("epochs", 1) - self._epoch) * (self.params.get("steps") or 0)
         total = None if is_steering(self._source) else self._total_steps or self._epoch_start + left
-        self.scheduler = scheduler_of(self._source, total, self._options)
+        job = {"metric": self.metric, "optimizer": type(self.model.optimizer).__name__, "parameters": _size(self.model)}
+        if self._epoch_start == 0 and left:  # resumed within an epoch, Keras counts its batches again
+            job["updates"] = left
+        self.scheduler = scheduler_of(self._source, total, self._options, **job)
         if self._path is not None and self._epoch_start > 0:
             self._restore(self._path, str(self._epoch_start))
 
     def _restore(self, path: Path, step: str) -> None:
-        states = read_state(path) if path.exists() else {}
+        states = self._states = read_state(path) if path.exists() else {}
         if step in states:
-            self._started.load_state_dict(states[step])
+            self._steering.load_state_dict(states[step])
             return
         _log.warning(
             "the model comes back at step %s, but %s holds %s: steering starts without the past. Fix: save both at the "
@@ -144,13 +151,17 @@ class KerasCallback(keras.callbacks.Callback):
         self._unsaved = 0
         if self._path is None:
             return
-        states = read_state(self._path) if self._path.exists() else {}
-        earlier = {key: value for key, value in states.items() if int(key) < step}
+        earlier = {key: value for key, value in self._states.items() if key.isdecimal() and int(key) < step}
         kept = dict(sorted(earlier.items(), key=lambda item: int(item[0]))[-(KEPT - 1) :])
-        write_state(self._path, {**kept, str(step): self._started.state_dict()})
+        self._states = {**kept, str(step): self._steering.state_dict()}
+        write_state(self._path, self._states)
 
 
 LodestarCallback = KerasCallback
+
+
+def _size(model: Any) -> int | None:
+    return model.count_params() if model.built else None
 
 
 class _RunningMean:

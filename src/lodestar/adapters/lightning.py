@@ -18,13 +18,14 @@ from typing import Any
 from lodestar._extras import need
 from lodestar.adapters._lr_scheduler import LodestarLR
 from lodestar.adapters._source import Source, is_steering, metric_name
+from lodestar.adapters._steered import Steered
 
 _PACKAGE = "pytorch_lightning" if "pytorch_lightning" in sys.modules else "lightning.pytorch"
 pl: Any = need(_PACKAGE, "lightning")
 _LRSchedulerConfig: Any = importlib.import_module(f"{_PACKAGE}.utilities.types").LRSchedulerConfig
 
 
-class LightningCallback(pl.Callback):
+class LightningCallback(Steered, pl.Callback):
     """Steers the one optimizer of a LightningModule. `options` are those of `Scheduler`.
 
     `metric` is the name under which the module logs the validation metric the forecaster was fitted on. The loss is
@@ -65,7 +66,7 @@ class LightningCallback(pl.Callback):
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         """Report the loss, then set the rate of the next update."""
-        scheduler = self._installed
+        scheduler: LodestarLR = self._steering
         loss = outputs.get("loss") if isinstance(outputs, dict) else outputs
         if loss is not None and pl_module.automatic_optimization:
             loss = loss * trainer.accumulate_grad_batches  # Lightning has divided it, for gradients to add up to a mean
@@ -84,11 +85,14 @@ class LightningCallback(pl.Callback):
             )
         self.scheduler.observe(metric=value)
 
-    @property
-    def _installed(self) -> LodestarLR:
-        if self.scheduler is None:
-            raise RuntimeError("the callback was not started. Fix: pass it to Trainer(callbacks=[...])")
-        return self.scheduler
+    def on_train_end(self, trainer: Any, pl_module: Any) -> None:
+        """Say how the run went."""
+        if self.scheduler is not None:
+            self.scheduler.close()
+
+    def summary(self) -> str:
+        """What became of the run, in one line."""
+        return self._steering.summary()
 
     def _install(self, trainer: Any) -> None:
         if len(trainer.optimizers) != 1:
@@ -97,7 +101,9 @@ class LightningCallback(pl.Callback):
                 "Fix: build a LodestarLR for each in configure_optimizers"
             )
         total = None if is_steering(self._source) else self._total_steps or _total_of(trainer)
-        self.scheduler = LodestarLR(trainer.optimizers[0], self._source, total, **self._options)
+        left = trainer.estimated_stepping_batches
+        job = {"metric": self.metric, "updates": left if math.isfinite(left) and left > 0 else None}
+        self.scheduler = LodestarLR(trainer.optimizers[0], self._source, total, job=job, **self._options)
         # Lightning calls step() before it shows us the loss; so it is never to call it, and we do
         config = _LRSchedulerConfig(scheduler=self.scheduler, interval="step", frequency=sys.maxsize, name="lodestar")
         trainer.strategy.lr_scheduler_configs.append(config)

@@ -18,11 +18,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lodestar.adapters._source import Source, Steering, scheduler_of
-from lodestar.adapters._state_file import read_state, write_state
+from lodestar._plain import whole
+from lodestar.adapters._source import Source, Steering, close, scheduler_of, summary
+from lodestar.adapters._state_file import read_state, refusing_damage, write_state
+from lodestar.adapters._steered import Steered
 
 
-class SteeredLoop:
+class SteeredLoop(Steered):
     """Iterates over the steps still to do. `options` are those of `Scheduler`."""
 
     def __init__(
@@ -43,24 +45,36 @@ class SteeredLoop:
         while self.step < self.scheduler.total_steps:
             self.step += 1
             yield self.step, self.scheduler.lr_at(self.step)
+        self.close()
 
     def __len__(self) -> int:
         """Steps still to do."""
         return max(self.scheduler.total_steps - self.step, 0)
 
-    def observe(self, *, loss: Any = None, metric: Any = None, step: int | None = None) -> None:
-        """Report a value measured at the current step (or at `step`). Never raises."""
-        self.scheduler.observe(max(self.step, 1) if step is None else step, loss=loss, metric=metric)
+    def observe(self, *unnamed: Any, loss: Any = None, metric: Any = None, step: int | None = None) -> None:
+        """Report a value measured at the current step (or at `step`): by its name. Never raises."""
+        self._observe(self.step, unnamed, step, loss, metric)
+
+    def summary(self) -> str:
+        """What became of the run, in one line."""
+        return summary(self.scheduler, self.step)
+
+    def close(self) -> None:
+        """The run is over: its summary goes to logger and log. By itself at the loop's end, not at a `break`."""
+        close(self.scheduler, self.step)
 
     def extend(self, total_steps: int) -> None:
         """Change the length of the run; what is left is planned anew."""
         self.scheduler.extend(total_steps)
 
-    def save(self) -> None:
-        """Write the state to the file named at construction. Call it together with saving the weights."""
+    def save(self) -> bool:
+        """Write the state to the file named at construction. Call it together with saving the weights.
+
+        On a full disk the last good file stays, a warning is logged, and the answer is False.
+        """
         if self._path is None:
             raise ValueError("save() needs a file, and state is None. Fix: SteeredLoop(..., state='run.json')")
-        write_state(self._path, self.state_dict())
+        return write_state(self._path, self.state_dict())
 
     def state_dict(self) -> dict[str, Any]:
         """Plain data, to be kept with the weights of this step."""
@@ -68,5 +82,7 @@ class SteeredLoop:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self.scheduler.load_state_dict(state["scheduler"])
-        self.step = int(state["step"])
+        with refusing_damage():
+            inner, step = state["scheduler"], whole(state["step"], "step")
+        self.scheduler.load_state_dict(inner)
+        self.step = step

@@ -15,13 +15,17 @@ nothing of the model; it reads a loss off the device only where you pass one.
 from typing import Any, NamedTuple
 
 from lodestar._extras import need
-from lodestar.adapters._source import Source, Steering, scheduler_of
+from lodestar.adapters._source import Source, Steering, close, scheduler_of, summary
+from lodestar.adapters._steered import Steered
+from lodestar.scheduler.inputs import nameless, shown, step_of
 
 need("optax", "optax")
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
+
+_LOOKS = 3  # calls of steer in which the state's own count is read, which waits for the device
 
 
 class PlanState(NamedTuple):
@@ -32,7 +36,7 @@ class PlanState(NamedTuple):
     lr: jax.Array
 
 
-class LodestarSchedule:
+class LodestarSchedule(Steered):
     """An Optax `StatefulSchedule` whose plan lives in the optimizer's state. `options` are those of `Scheduler`.
 
     `table` is how many steps of the plan the state holds: more than the updates between two calls of `steer`. Past its
@@ -46,6 +50,8 @@ class LodestarSchedule:
         self._length = table
         self._start = 1
         self._held: list[float] = []  # the table as last handed out, so that an unchanged plan costs no transfer
+        self._done = 0  # as last told
+        self._looks = _LOOKS
 
     def init(self) -> PlanState:
         """The state before the first update (called by Optax)."""
@@ -60,13 +66,19 @@ class LodestarSchedule:
         """The rate of the update at hand (called by Optax, traced)."""
         return state.lr[jnp.clip(state.done + 1 - state.start, 0, self._length - 1)]
 
-    def steer(self, opt_state: Any, step: int, *, loss: Any = None, metric: Any = None) -> Any:
+    def steer(self, opt_state: Any, step: int, *unnamed: Any, loss: Any = None, metric: Any = None) -> Any:
         """After update number `step` (0: before the first): report what was measured, get the state to go on with.
 
-        A decision may follow at once, so a metric belongs into the same call as the loss of its step.
+        A decision may follow at once, so a metric belongs into the same call as the loss of its step. A step that is no
+        whole number or goes back, as a number of epochs does, is refused.
         """
+        step = self._counted(opt_state, step)
+        if unnamed:
+            self._say("unnamed", nameless(unnamed, "steer"))
         if loss is not None or metric is not None:
             self.scheduler.observe(max(step, 1), loss=loss, metric=metric)
+        if step >= self.scheduler.total_steps:
+            self.close(step)
         coming = min(step + 1, self.scheduler.total_steps)
         ahead = coming - self._start
         if 0 <= ahead < len(self._held) and self._held[ahead] == self.scheduler.lr_at(coming):
@@ -77,6 +89,14 @@ class LodestarSchedule:
             opt_state,
             is_leaf=lambda part: isinstance(part, PlanState),
         )
+
+    def summary(self, step: int) -> str:
+        """What became of the run after update number `step`, in one line."""
+        return summary(self.scheduler, step)
+
+    def close(self, step: int) -> None:
+        """The run is over after update `step`: its summary goes to the logger and the log. At its end by itself."""
+        close(self.scheduler, step)
 
     def extend(self, total_steps: int) -> None:
         """Change the length of the run; the next `steer` brings the new plan."""
@@ -90,7 +110,34 @@ class LodestarSchedule:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a saved state. Call `steer(opt_state, step)` once before the next update."""
         self.scheduler.load_state_dict(state)
-        self._held = []
+        self._held, self._done, self._looks = [], 0, _LOOKS
+
+    def _counted(self, opt_state: Any, step: int) -> int:
+        """The step as a number; in the first calls compared with the updates that the state itself has counted."""
+        count = step_of(step)
+        if count is None:
+            raise ValueError(
+                f"steer takes the number of updates done, a whole number, got {shown(step)}. "
+                "Fix: steer(opt_state, step, loss=loss), between two updates and outside jit"
+            )
+        made = self._done
+        if self._looks > 0:
+            self._looks -= 1
+            made = max(made, _made(opt_state))
+        if count < made:
+            raise ValueError(
+                f"steer({count}) means that {count} updates are done, but {made} are: the count cannot go back, and it "
+                "is not that of epochs. Fix: count every update, from 1; in a run that goes on from a checkpoint, "
+                "load_state_dict first"
+            )
+        if self._done < made < count:
+            self._say(
+                "count",
+                f"steer({count}) means that {count} updates are done, but the optimizer's state has counted {made}: "
+                f"{count} holds. Fix: count updates, not batches that are accumulated",
+            )
+        self._done = count
+        return count
 
     def _fill(self, step: int) -> None:
         self._start, first = step, self.scheduler.lr_at(step)
@@ -103,6 +150,21 @@ class LodestarSchedule:
             start=_like(np.int32(self._start), old.start),
             lr=_like(np.array(self._held, old.lr.dtype), old.lr),
         )
+
+
+def _made(opt_state: Any) -> int:
+    """The updates that the plan within the optimizer's state has counted."""
+    parts = jax.tree.leaves(opt_state, is_leaf=lambda part: isinstance(part, PlanState))
+    plans = [part for part in parts if isinstance(part, PlanState)]
+    if not plans:
+        raise ValueError(
+            f"the state that steer was given holds no plan, got {type(opt_state).__name__}. Fix: make the optimizer "
+            "with optax.inject_hyperparams(...)(learning_rate=schedule), and pass the state that its update returned"
+        )
+    try:
+        return max(int(np.max(np.asarray(plan.done))) for plan in plans)
+    except Exception:  # noqa: BLE001  a state spread over hosts cannot be read here, which is no reason to stop
+        return 0
 
 
 def with_learning_rate(opt_state: Any, lr: float) -> Any:

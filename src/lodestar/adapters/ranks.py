@@ -13,10 +13,13 @@ import math
 from typing import Any
 
 from lodestar._extras import need
+from lodestar._plain import numbers, whole
+from lodestar.adapters._state_file import refusing_damage
+from lodestar.adapters._steered import Steered
 from lodestar.forecaster import Forecaster
 from lodestar.forecaster.preprocessing.grid import last_step_of, point_of
 from lodestar.scheduler import Scheduler
-from lodestar.schedules.schedule import Schedule
+from lodestar.scheduler.safety.caps import Caps
 
 need("torch", "torch")
 
@@ -29,8 +32,8 @@ def many_ranks() -> bool:
     return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
 
 
-class Ranked:
-    """A scheduler shared by all ranks of a process group.
+class Ranked(Steered):
+    """A scheduler shared by all ranks of a process group. Ask rank 0, which decides, for plan, warnings and score.
 
     `every` is how many steps lie between two exchanges (default: one point of the grid). A checkpoint that rank 0
     writes and all ranks load resumes exactly after the last step of a stretch; in the middle of one, the other ranks'
@@ -40,10 +43,10 @@ class Ranked:
     def __init__(self, scheduler: Scheduler, *, every: int | None = None, group: Any = None):
         if every is not None and every < 1:
             raise ValueError(f"every must be at least 1 step, got {every}. Fix: leave it out, or pass every=1")
-        self.scheduler = scheduler
+        self.scheduler: Scheduler = scheduler
         self._every = every
         self._group = group
-        self._rank = dist.get_rank(group)
+        self.rank = dist.get_rank(group)
         self._start = 1  # the step of the first rate in the table
         self._table: list[float] = []
         self._pending = _nothing()
@@ -58,6 +61,15 @@ class Ranked:
     def forecaster(self) -> Forecaster:
         """The forecaster it steers by."""
         return self.scheduler.forecaster
+
+    @property
+    def caps(self) -> Caps | None:
+        """What the rate of every param group stays within; None in shadow mode."""
+        return self.scheduler.caps
+
+    def warn(self, kind: str, text: str) -> bool:
+        """Put a warning on this rank's record, once of each kind; whether it is the first."""
+        return self.scheduler.warn(kind, text)
 
     def observe(self, step: int, *, loss: Any = None, metric: Any = None) -> None:
         """Keep this rank's value until the next exchange. Never raises."""
@@ -83,14 +95,10 @@ class Ranked:
         self.scheduler.extend(total_steps)
         self._table = []
 
-    def plan(self) -> Schedule:
-        """The rates from here on, as rank 0 sees them (other ranks know the current stretch only)."""
-        return self.scheduler.plan()
-
     def state_dict(self) -> dict[str, Any]:
         """Plain data. Rank 0's is the one to keep; loading it on every rank is right. Not a collective call."""
         return {
-            "rank": self._rank,
+            "rank": self.rank,
             "start": self._start,
             "table": list(self._table),
             "pending": {name: list(value) for name, value in self._pending.items()},
@@ -101,10 +109,12 @@ class Ranked:
         """Go on from a saved state, rank 0's or this rank's own; also one saved by a job on a single rank."""
         if "table" not in state:
             state = {"rank": None, "start": 1, "table": [], "scheduler": state}
-        self.scheduler.load_state_dict(state["scheduler"])
-        self._start, self._table, self._reduced = int(state["start"]), list(state["table"]), None
-        mine = state["rank"] == self._rank
-        self._pending = {k: list(v) for k, v in state["pending"].items()} if mine else _nothing()
+        with refusing_damage():
+            inner, start, table = state["scheduler"], whole(state["start"], "start"), numbers(state["table"], "table")
+            mine = state["rank"] == self.rank
+            pending = {k: [*map(float, state["pending"][k])] if mine else v for k, v in _nothing().items()}
+        self.scheduler.load_state_dict(inner)
+        self._start, self._table, self._reduced, self._pending = start, self._capped(table), None, pending
 
     def reduce(self, step: int) -> None:
         """All ranks, after update `step`: rank 0's scheduler hears the mean of what was seen since the last time."""
@@ -114,8 +124,12 @@ class Ranked:
         sums = torch.tensor(seen, dtype=torch.float64, device=_device(self._group))
         dist.all_reduce(sums, group=self._group)
         self._reduced, self._pending = step, _nothing()
-        if self._rank == 0:
+        if self.rank == 0:
             self._take_in(step, *sums.tolist())
+
+    def _capped(self, table: list[float]) -> list[float]:
+        """A saved table, within the caps this job was given."""
+        return [rate if self.caps is None else self.caps.within(rate) for rate in map(float, table)]
 
     @property
     def _next_exchange(self) -> int:
@@ -126,7 +140,7 @@ class Ranked:
         self._reduced = None  # a metric may have come since
         self.reduce(step - 1)
         rates = torch.zeros(self._stretch(step), dtype=torch.float64, device=_device(self._group))
-        if self._rank == 0:
+        if self.rank == 0:
             rates += torch.tensor([self.scheduler.lr_at(step + i) for i in range(len(rates))], dtype=torch.float64)
         dist.broadcast(rates, src=_first(self._group), group=self._group)
         self._start, self._table = step, rates.tolist()

@@ -17,6 +17,7 @@ from typing import Any
 from lodestar._extras import need
 from lodestar.adapters._lr_scheduler import LodestarLR
 from lodestar.adapters._source import Source, is_steering
+from lodestar.adapters._steered import Steered
 
 need("transformers", "transformers")
 
@@ -48,7 +49,7 @@ def steer(trainer: Trainer, source: Source, *, metric: str, **options: Any) -> "
     return callback
 
 
-class TransformersCallback(TrainerCallback):
+class TransformersCallback(Steered, TrainerCallback):
     """Reads what the trainer logs and evaluates. Made by `steer`."""
 
     def __init__(self, source: Source, metric: str, options: dict[str, Any]):
@@ -61,8 +62,14 @@ class TransformersCallback(TrainerCallback):
         if self.scheduler is not None:
             self.scheduler.detach()
         total = None if is_steering(self._source) else total_steps
-        self.scheduler = LodestarLR(optimizer, self._source, total, **self._options)
+        job = {"metric": self.metric, "updates": total_steps}
+        self.scheduler = LodestarLR(optimizer, self._source, total, job=job, **self._options)
         return self.scheduler
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Say how the run went."""
+        if self.scheduler is not None:
+            self.scheduler.close()
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
         """Report the mean loss since the last log."""

@@ -4,8 +4,9 @@ Any other package may add commands: an entry point in the group `lodestar.comman
 `register(app)`. `lodestar bench` comes so, from the package lodestar-bench.
 
 Comes in: words from the shell. Goes out: tables for people, or with `--json` one JSON document on stdout (everything
-else on stderr). Exit code 0: fine; 1: problems found, or an error in one sentence; 2: wrong usage. Files here only
-parse and print; what they do lives elsewhere in the package, and is imported when a command runs: `--help` is quick.
+else on stderr), which for an error is an object with the one key `error`. Exit code 0: fine; 1: problems found, or an
+error in one sentence; 2: wrong usage. Files here only parse and print; what they do lives elsewhere in the package, and
+is imported when a command runs: `--help` is quick.
 """
 
 from typing import TYPE_CHECKING
@@ -21,7 +22,10 @@ COMMANDS = {
     "runs": "runs:list_runs",
     "doctor": "doctor:doctor",
     "fit": "fit:fit_command",
+    "show": "show:show_command",
     "forecast": "forecast:forecast_command",
+    "what-if": "what_if:what_if_command",
+    "plan": "plan:plan_command",
     "evaluate": "evaluate:evaluate_command",
     "explain": "explain:explain_command",
     "report": "report:report_command",

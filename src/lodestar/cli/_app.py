@@ -1,5 +1,6 @@
 """The Typer app that all commands join, and how every error of ours is shown: one sentence, no traceback."""
 
+import contextlib
 import importlib
 import importlib.metadata
 import logging
@@ -15,18 +16,43 @@ from lodestar.cli import _screen
 
 GROUP = "lodestar.commands"
 """Entry points through which other packages add commands."""
+USAGE_ERROR: Any = next(base for base in reversed(typer.BadParameter.__mro__) if hasattr(base, "format_message"))
+"""What Typer raises for words it does not understand; Typer has it from one library or another, by its version."""
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class SentenceGroup(TyperGroup):
-    """Shows a `LodestarError` from any command as one red sentence on stderr, and ends with exit code 1."""
+    """Shows a `LodestarError` from any command as one red sentence on stderr, and ends with exit code 1.
+
+    Where `--json` was asked for, any error is a JSON object on stdout as well: whoever reads that finds out there.
+    """
+
+    _as_json = False
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        self._as_json = "--json" in args
+        with self._errors():
+            return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with self._errors():
             return super().invoke(ctx)
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
         except LodestarError as error:
+            self._tell(type(error).__name__, str(error), 1)
             _screen.complain(str(error))
             raise typer.Exit(1) from error
+        except USAGE_ERROR as error:
+            self._tell("UsageError", error.format_message(), error.exit_code)
+            raise
+
+    def _tell(self, kind: str, message: str, code: int) -> None:
+        if self._as_json:
+            _screen.show_json({"error": {"kind": kind, "message": message, "exit_code": code}})
 
 
 def build(commands: Mapping[str, str], *, others: bool = True) -> typer.Typer:
@@ -88,6 +114,7 @@ def _start(
       lodestar doctor runs                        what is wrong or thin, and the cure
       lodestar fit runs -o forecaster.lodestar    fit a forecaster to them
       lodestar evaluate forecaster.lodestar runs  how good it is, on runs it never saw
+      lodestar plan forecaster.lodestar --steps N the best schedule for the next job
     """
     logger = logging.getLogger("lodestar")
     if not any(isinstance(handler, _LogToScreen) for handler in logger.handlers):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lodestar.cli import _screen
 
 if TYPE_CHECKING:
+    from lodestar.importers.reader import AbstractReader
     from lodestar.importers.report import ImportReport
     from lodestar.importers.roles import RoleGuess
 
@@ -34,9 +35,20 @@ def show_guess(
     _screen.say(f"Not so? Name a {what}: --metric {names}, --lr {names}, ...", "dim")
 
 
+def say_merged(reader: "AbstractReader") -> None:
+    """What told the runs of a table apart where that is no plain column, and what may have been merged: loudly."""
+    from lodestar.runs.note import NoteKind
+
+    for file, note in getattr(reader, "oddities", ()):
+        if note.kind is NoteKind.RUNS:
+            _screen.warn(f"{file}: {note}")
+
+
 def show_report(report: "ImportReport", store: str) -> None:
     """Notes, what was left out, and what to do next."""
-    notes = collections.Counter(note for _, note in report.notes)
+    from lodestar.runs.note import NoteKind
+
+    notes = collections.Counter(note for _, note in report.notes if note.kind is not NoteKind.RUNS)
     for note, count in notes.most_common(SHOWN):
         first = next(run for run, sentence in report.notes if sentence == note)
         who = first if count == 1 else f"{first} and {count - 1} more"

@@ -1,6 +1,7 @@
 """What the commands print with: people's output on stdout, JSON pure on stdout, everything else on stderr.
 
-Texts from anywhere, such as runs' names, are never read as markup, and control characters are made visible.
+Texts from anywhere, such as runs' names, are never read as markup, control characters are made visible, and credentials
+in an address are left out.
 """
 
 import json
@@ -10,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from lodestar._credentials import cleaned
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
@@ -17,11 +20,11 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-def out() -> "Console":
-    """The console for results."""
+def out(width: int | None = None) -> "Console":
+    """The console for results, as wide as the terminal or as asked."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False)
+    return Console(highlight=False, soft_wrap=False, width=width)
 
 
 def err() -> "Console":
@@ -35,7 +38,7 @@ def safe(text: object, style: str = "", limit: int | None = None) -> "Text":
     """A text shown as it is: no markup, no escape codes; cut in the middle if longer than `limit`."""
     from rich.text import Text
 
-    plain = "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in str(text))
+    plain = "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in cleaned(text))
     if limit is not None and len(plain) > limit:
         head = (limit - 1) * 2 // 3
         plain = f"{plain[:head]}…{plain[len(plain) - (limit - 1 - head) :]}"
@@ -56,16 +59,34 @@ def warn(sentence: str) -> None:
 
 
 def table(*headings: str, title: str | None = None) -> "Table":
-    """A plain table with headings; a heading that starts with '>' is set to the right."""
+    """A plain table with headings; one that starts with '>' is of figures: set to the right, on one line, never cut."""
     from rich import box
     from rich.table import Table
 
     lines = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
     for heading in headings:
+        figures = heading.startswith(">")
         lines.add_column(
-            heading.removeprefix(">"), justify="right" if heading.startswith(">") else "left", overflow="fold"
+            heading.removeprefix(">"), justify="right" if figures else "left", overflow="fold", no_wrap=figures
         )
     return lines
+
+
+def width_of(lines: "Table") -> int:
+    """The columns of the terminal that a table needs at least; what wraps, wraps as often as it can."""
+    from rich.cells import cell_len
+    from rich.measure import Measurement
+
+    for column in lines.columns:
+        if column.no_wrap:
+            column.min_width = max(cell_len(str(cell)) for cell in (column.header, *column.cells))
+    console = out()
+    return Measurement.get(console, console.options.update(width=10_000), lines).minimum
+
+
+def show_table(lines: "Table") -> None:
+    """A table, wider than the terminal rather than with a figure cut."""
+    out(max(out().width, width_of(lines))).print(lines)
 
 
 def show_json(data: object) -> None:
@@ -104,4 +125,6 @@ def _plain(data: object) -> object:
         return {str(key): _plain(value) for key, value in data.items()}
     if isinstance(data, Sequence) and not isinstance(data, str):
         return [_plain(value) for value in data]
+    if isinstance(data, str):
+        return cleaned(data)
     return None if isinstance(data, float) and not math.isfinite(data) else data

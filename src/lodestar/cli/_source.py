@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lodestar.cli import _screen
+from lodestar.cli._import_screen import say_merged
 
 if TYPE_CHECKING:
     from lodestar.runs.run import Run
@@ -60,6 +61,8 @@ class _Table:
         from lodestar.importers.tables import open_tables
 
         table = open_tables([self._path])
+        if not self._told:
+            say_merged(table.reader)
         yield from table.read()
         if table.report.left_out and not self._told:
             name, reason = table.report.left_out[0]

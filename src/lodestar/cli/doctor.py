@@ -7,6 +7,7 @@ import typer
 from typer import Argument, Option
 
 from lodestar.cli import _screen
+from lodestar.cli._import_screen import say_merged
 from lodestar.cli._source import table_at
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ def doctor(
     """Say what is wrong or thin in your runs, and the cure.
 
     Also which few extra runs would help most. Errors stop a fit or the use of a run; warnings make forecasts worse;
-    advice is worth a thought. The exit code is 1 if there is an error.
+    advice is worth a thought. The exit code is 1 if nothing can be fitted to these runs, or some cannot be read: single
+    runs that cannot be used are excluded by a fit.
 
     \b
     Examples:
@@ -34,7 +36,7 @@ def doctor(
       lodestar doctor sweep.csv
       lodestar doctor runs --json | jq '.suggestions'
     """
-    from lodestar.doctor import Severity, diagnose
+    from lodestar.doctor import diagnose
 
     found, total, left_out = _open(runs, skip_damaged)
     with _screen.progress("examining runs", total, quiet=as_json) as update:
@@ -46,7 +48,7 @@ def doctor(
         _screen.show_json({**diagnosis.as_dict(), "left_out": told})
     else:
         _show(diagnosis, everything)
-    if left_out or diagnosis.of(Severity.ERROR):
+    if left_out or not diagnosis.healthy:
         raise typer.Exit(1)
 
 
@@ -58,6 +60,7 @@ def _open(where: str, skip_damaged: bool) -> "tuple[Iterable[Run], int | None, l
     path = table_at(where)
     if path is not None:
         table = open_tables([path])
+        say_merged(table.reader)
         return table.read(), None, table.report.left_out
     store = RunStore.open(where)
     return store.iter(skip_damaged=skip_damaged), len(store.list(skip_damaged=skip_damaged)), []

@@ -10,6 +10,8 @@ from lodestar.cli import _screen
 from lodestar.cli._source import open_runs
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lodestar.evaluate import Evaluation
     from lodestar.evaluate.evaluation import MeanStd, Scope
     from lodestar.runs.run import Run
@@ -134,7 +136,6 @@ def _write(evaluation: "Evaluation", out: Path | None, figures: Path | None, qui
 
 
 def _show(evaluation: "Evaluation") -> None:
-    console = _screen.out()
     _screen.say(f"Tested on {len(evaluation.runs)} runs.", "bold")
     for note in evaluation.notes:
         _screen.say(f"Note: {note}", "yellow")
@@ -142,32 +143,37 @@ def _show(evaluation: "Evaluation") -> None:
         _screen.say(f"  {_screen.safe(name, limit=48).plain}: {reason}", "dim")
     if len(evaluation.excluded) > SHOWN:
         _screen.say(f"  and {len(evaluation.excluded) - SHOWN} more (--json lists all)", "dim")
-    console.print(_accuracy(evaluation, "whole run", "Relative MSE, whole run (the paper's table A1)"))
-    console.print(_accuracy(evaluation, "still to come", "Relative MSE, only what was still to come"))
-    console.print(_ranks(evaluation))
-    console.print(_intervals(evaluation))
+    _screen.show_table(_accuracy(evaluation, "whole run", "Relative MSE, whole run (the paper's table A1)"))
+    _screen.show_table(_accuracy(evaluation, "still to come", "Relative MSE, only what was still to come"))
+    _screen.show_table(_ranks(evaluation))
+    _screen.show_table(_intervals(evaluation))
+    for sentence in filter(None, (evaluation.differing, evaluation.caution)):
+        _screen.say(f"{sentence[0].upper()}{sentence[1:].removesuffix('.')}.", "yellow")
     spent = evaluation.stiffness
     _screen.say(f"Solver: {spent.evaluations.mean:.0f} evaluations a run at {spent.tolerance:g}.", "dim")
 
 
 def _accuracy(evaluation: "Evaluation", scope: "Scope", title: str):
-    lines = _screen.table("", *(f">{name}" for name in evaluation.forecasters), title=title)
+    lines = _screen.table("", *(f">{name}" for name in evaluation.forecasters), ">n", title=title)
     wide = _screen.out().width >= WIDE
     for channel, words in {"loss": "loss", "lr": "lr", "metric": evaluation.metric_name}.items():
         for seen in evaluation.fractions:
             errors = [getattr(evaluation.error(name, seen, scope), channel) for name in evaluation.forecasters]
             best = min((error.mean for error in errors if error.runs), default=None)
             cells = (_screen.safe(_cell(error, wide), "bold green" if error.mean == best else "") for error in errors)
-            lines.add_row(_screen.safe(f"{words} ({100 * seen:.3g} %)", limit=36), *cells)
+            lines.add_row(
+                _screen.safe(f"{words} ({100 * seen:.3g} %)", limit=36), *cells, _counts(error.runs for error in errors)
+            )
     return lines
 
 
 def _ranks(evaluation: "Evaluation"):
     """Spearman, and whom each would have picked."""
-    lines = _screen.table("", *(f">{name}" for name in evaluation.forecasters), title="Which run ends best?")
+    lines = _screen.table("", *(f">{name}" for name in evaluation.forecasters), ">n", title="Which run ends best?")
     for seen in evaluation.fractions:
-        row = [one.spearman for one in evaluation.ranking if one.seen == seen]
-        lines.add_row(f"Spearman ({100 * seen:.3g} %)", *(_screen.number(value, 3) for value in row))
+        row = evaluation.ranks(seen)
+        ranks = (_screen.number(one.spearman, 3) for one in row)
+        lines.add_row(f"Spearman ({100 * seen:.3g} %)", *ranks, _counts(one.runs for one in row))
     picked = {one.forecaster: one for one in evaluation.selection}
     if picked:
         first = next(iter(picked.values()))
@@ -175,19 +181,24 @@ def _ranks(evaluation: "Evaluation"):
             f"{picked[name].rank} of {picked[name].runs}" if name in picked else "-" for name in evaluation.forecasters
         )
         finals = (_screen.number(picked[name].final) if name in picked else "-" for name in evaluation.forecasters)
-        lines.add_row(f"its pick (shown {100 * first.seen:.2g} %)", *ranks)
-        lines.add_row(f"its final (best {_screen.number(first.best_final)})", *finals)
+        lines.add_row(f"its pick (shown {100 * first.seen:.2g} %)", *ranks, str(first.runs))
+        lines.add_row(f"its final (best {_screen.number(first.best_final)})", *finals, str(first.runs))
     return lines
 
 
 def _intervals(evaluation: "Evaluation"):
-    lines = _screen.table(
-        "interval", ">seen", ">loss", ">learning rate", ">metric", ">final metric", title="What the intervals held"
-    )
+    heads = ("interval", ">seen", ">loss", ">learning rate", ">metric", ">n", ">final metric", ">n")
+    lines = _screen.table(*heads, title="What the intervals held")
     for row in evaluation.coverage:
-        held = (row.loss, row.lr, row.metric, row.final_metric)
-        lines.add_row(f"{row.level:.0%}", f"{100 * row.seen:.3g} %", *(_share(value) for value in held))
+        held = (*map(_share, (row.loss, row.lr, row.metric)), str(row.runs), _share(row.final_metric), str(row.finals))
+        lines.add_row(f"{row.level:.0%}", f"{100 * row.seen:.3g} %", *held)
     return lines
+
+
+def _counts(runs: "Iterable[int]") -> str:
+    """How many runs a row rests on; from the fewest to the most where the forecasters differ."""
+    found = sorted(set(runs))
+    return str(found[0]) if len(found) == 1 else f"{found[0]}-{found[-1]}"
 
 
 def _cell(error: "MeanStd", wide: bool) -> str:

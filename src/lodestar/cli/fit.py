@@ -1,6 +1,7 @@
 """`lodestar fit`: from runs to a forecaster file, with progress, resumable."""
 
 import shutil
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,8 +13,13 @@ from lodestar.cli import _screen
 from lodestar.cli._source import open_runs
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from lodestar.fitting import FitProgress
     from lodestar.forecaster import Forecaster
+
+_LABELS = {"05": "5 %", "50": "50 %"}
+_USELESS = 0.2  # a rank correlation below it orders runs hardly better than chance
 
 
 def fit_command(
@@ -68,6 +74,7 @@ def fit_command(
         raise typer.BadParameter(str(error), param_hint="--metric-kind") from None
     if not as_json:
         _show_excluded(data.excluded)
+        _show_mixed(data.workloads)
     _check_writable(out)
     checkpoint = out.with_name(out.name + ".fit")
     if fresh and checkpoint.exists():
@@ -138,6 +145,23 @@ def _show_excluded(excluded: tuple[tuple[str, str], ...], most: int = 8) -> None
         _screen.err().print(_screen.safe(f"  and {len(excluded) - most} more: lodestar doctor lists what to do", "dim"))
 
 
+def _show_mixed(workloads: tuple[str, ...], most: int = 6) -> None:
+    """Say so where runs of several tasks or sizes are fitted together."""
+    from collections import Counter
+
+    from lodestar.fitting.calibration import UNKNOWN
+
+    counts = Counter(name or UNKNOWN for name in workloads).most_common()
+    if len(counts) < 2:
+        return
+    shown = ", ".join(f"{_screen.safe(name, limit=48).plain}: {count} runs" for name, count in counts[:most])
+    more = f", and {len(counts) - most} more" if len(counts) > most else ""
+    _screen.warn(
+        f"the runs mix {len(counts)} tasks or sizes ({shown}{more}). Ranks are measured within each; "
+        "a forecaster for each alone is often sharper"
+    )
+
+
 class _Bars:
     """A progress bar a member: updates done, time left, error on the held-out runs."""
 
@@ -179,14 +203,40 @@ def _show(forecaster: "Forecaster", out: Path) -> None:
         "bold",
     )
     if quality:
-        found = _screen.table(
-            "seen", ">loss", ">metric", ">lr", ">rank corr.", title="Relative MSE on runs it never learned from"
-        )
-        for label, words in (("05", "5 %"), ("50", "50 %")):
-            cells = [quality.get(f"relative_mse_{name}_{label}") for name in ("loss", "metric", "lr")]
-            rank = quality.get(f"spearman_{label}")
-            found.add_row(words, *(_screen.number(c, 3) for c in cells), _screen.number(rank, 3))
-        console.print(found)
+        console.print(_quality_table(quality))
+        for sentence in _caveats(quality):
+            _screen.warn(sentence)
     else:
         _screen.warn("nothing was held out, so the quality is unknown and the intervals are wide. Fix: --hold-out 0.15")
     _screen.say(f"Wrote {out} ({size:.0f} kB). Next: lodestar evaluate {out} RUNS")
+
+
+def _quality_table(quality: Mapping[str, Any]) -> "Table":
+    """A row for each share seen, and for each task where several are mixed; the runs behind each figure beside it."""
+    title = "Relative MSE on runs it never learned from"
+    found = _screen.table("seen", ">runs", ">loss", ">metric", ">lr", ">ranked", ">rank corr.", title=title)
+    for label, words in _LABELS.items():
+        cells = [quality.get(f"relative_mse_{name}_{label}") for name in ("loss", "metric", "lr")]
+        rank = _screen.number(quality.get(f"spearman_{label}"), 3)
+        runs = [str(quality.get(f"{name}_{label}", "-")) for name in ("runs", "spearman_runs")]
+        found.add_row(words, runs[0], *(_screen.number(c, 3) for c in cells), runs[1], rank)
+        for name, figures in quality.get("workloads", {}).items():
+            alone = _screen.number(figures.get(f"spearman_{label}"), 3)
+            told = _screen.safe(f"  {name}", "dim", limit=32)
+            found.add_row(told, "", "", "", "", str(figures.get(f"runs_{label}", 0)), alone)
+    return found
+
+
+def _caveats(quality: Mapping[str, Any]) -> Iterator[str]:
+    """What the figures do not carry: too few runs, a task whose runs it cannot rank."""
+    from lodestar.runs.few import FEW_RUNS, caveat
+
+    fewest, words = min((quality.get(f"spearman_runs_{label}", 0), words) for label, words in _LABELS.items())
+    told = caveat(fewest, f"the rank correlation with {words} of each run seen")
+    if told:
+        yield told
+    for name, figures in quality.get("workloads", {}).items():
+        rank, runs = figures.get("spearman_50"), figures.get("runs_50", 0)
+        if rank is not None and rank < _USELESS and runs >= 3:
+            few = f", from only {runs} runs" if runs < FEW_RUNS else f", from {runs} runs"
+            yield f"it cannot rank the runs of {name[:60]!r} (rank correlation {rank:.2f} with half of each seen{few})"

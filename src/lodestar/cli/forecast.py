@@ -47,18 +47,16 @@ def forecast_command(
     if out is not None and out.suffix.lower() not in (".png", ".svg"):
         raise typer.BadParameter(f"--out must end in .png or .svg, got {out.name!r}")
     forecaster = load(model)
-    run = _pick(open_runs(runs), name)
+    run = pick(open_runs(runs), name)
     if total_steps is not None:
         run = run.replace(total_steps=total_steps)
-    if run.direction is not forecaster.direction:
-        raise RunError(
-            f"run {run.name!r}: its metric is to be {run.direction}imised, the forecaster's is to be "
-            f"{forecaster.direction}imised. Fix: use a forecaster fitted to this metric"
-        )
+    same_direction(run, forecaster)
     forecast = forecaster.forecast(forecaster.context_of(run, seen), level)
     truth = forecaster.recipe.to_points(run.loss, run.metric, run.lr, run.total_steps)
+    known = {"runs": forecaster.facts.get("runs"), "held_out_runs": forecaster.quality.get("held_out_runs", 0)}
     if as_json:
-        _screen.show_json({"run": run.name, "total_steps": run.total_steps, **forecast.to_dict()})
+        told = {"run": run.name, "total_steps": run.total_steps, **forecast.to_dict(), "forecaster": known}
+        _screen.show_json(told)
     else:
         _show(forecaster, run, forecast, truth)
     if out is not None:
@@ -80,7 +78,17 @@ def _draw(forecaster: "Forecaster", run: "Run", forecast: "Forecast", truth: "Po
     _screen.err().print(_screen.safe(f"Figure: {out}"))
 
 
-def _pick(source: RunSource, name: str | None) -> "Run":
+def same_direction(run: "Run", forecaster: "Forecaster") -> None:
+    """A run whose metric goes the other way cannot be forecast."""
+    if run.direction is not forecaster.direction:
+        raise RunError(
+            f"run {run.name!r}: its metric is to be {run.direction}imised, the forecaster's is to be "
+            f"{forecaster.direction}imised. Fix: use a forecaster fitted to this metric"
+        )
+
+
+def pick(source: RunSource, name: str | None) -> "Run":
+    """The run of that name; the only one, where there is one."""
     known: list[str] = []
     only: Run | None = None
     for run in source:
@@ -97,6 +105,8 @@ def _pick(source: RunSource, name: str | None) -> "Run":
 
 def _show(forecaster: "Forecaster", run: "Run", forecast: "Forecast", truth: "Points") -> None:
     import numpy as np
+
+    from lodestar.runs.few import caveat
 
     console = _screen.out()
     share = forecast.seen[1] / forecaster.points
@@ -121,4 +131,14 @@ def _show(forecaster: "Forecaster", run: "Run", forecast: "Forecast", truth: "Po
         )
     console.print(found)
     centre, lower, upper = forecast.final_metric
+    seen = int(truth.mask[: forecast.seen[1], :2].any(axis=1).sum())
+    fitted, held_out = forecaster.facts.get("runs", "?"), int(forecaster.quality.get("held_out_runs", 0))
     _screen.say(f"Final {metric}: {centre:.4g}, {forecast.level:.0%} interval {lower:.4g} to {upper:.4g}")
+    _screen.say(
+        f"From {seen} of {forecaster.points} points of this run; fitted to {fitted} runs, intervals from {held_out} "
+        "held out.",
+        "dim",
+    )
+    told = caveat(held_out, "the interval")
+    if told:
+        _screen.warn(told)

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from lodestar.cli import _screen
 from lodestar.cli._app import SETTINGS
-from lodestar.cli._import_screen import show_guess, show_plan, show_report
+from lodestar.cli._import_screen import say_merged, show_guess, show_plan, show_report
 from lodestar.importers.registry import READERS, ReaderEntry, ReaderOption
 
 ALIASES = {"csv": "table"}
@@ -143,6 +143,7 @@ def _run(entry: ReaderEntry, given: dict[str, Any]) -> None:
         )
     if not quiet:
         _show(entry, found)
+    say_merged(found.reader)
     if given["dry_run"]:
         given["to_fetch"] = found.look(RunStore(given["out"]))
     else:

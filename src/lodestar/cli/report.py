@@ -55,7 +55,7 @@ def report_command(
         )
     source = _joined([_open(where, skip_damaged) for where in runs], runs)
     forecaster = None if model is None else load(model)
-    steered = read_steered(log or [])
+    steered = read_steered(log or [], _screen.warn)
     with _screen.progress("reading runs (%)", 100, quiet=as_json) as update:
         made = build_report(
             source,

@@ -7,9 +7,12 @@ from typer import Argument, Option
 from lodestar.cli import _screen
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from lodestar.runs.summary import RunSummary
 
 SHOWN = 40
+NAME, SCHEDULE = 32, 16  # characters of each that are shown where there is room
 
 
 def list_runs(
@@ -43,27 +46,34 @@ def list_runs(
 
 
 def _show(listed: "list[RunSummary]", most: int) -> None:
-    console = _screen.out()
     if not listed:
         _screen.say("The store is empty. Next: lodestar import FILES --out STORE")
         return
+    found = _table(listed[:most], NAME, SCHEDULE)
+    if (over := _screen.width_of(found) - _screen.out().width) > 0:  # names give way, never figures
+        found = _table(listed[:most], max(NAME - over, 12), max(SCHEDULE - max(over - (NAME - 12), 0), 6))
+    _screen.show_table(found)
+    more = f", of which {most} are shown (--all shows the rest)" if len(listed) > most else ""
+    metrics = sorted({f"{summary.metric_name} ({summary.direction})" for summary in listed})
+    finals = ", ".join(metrics[:3]) + (", ..." if len(metrics) > 3 else "")
+    _screen.say(f"{len(listed)} runs{more}. Final: the last {finals}.", limit=300)
+
+
+def _table(listed: "list[RunSummary]", name: int, schedule: int) -> "Table":
+    """A row a run; texts longer than their limit are cut in the middle."""
     found = _screen.table("run", "status", "schedule", ">peak lr", ">seed", ">steps", ">points", ">final")
     for column in found.columns:
-        column.no_wrap, column.overflow = True, "ellipsis"
+        column.no_wrap = True
     colours = {"finished": "green", "diverged": "red", "cut short": "yellow"}
-    for summary in listed[:most]:
+    for summary in listed:
         found.add_row(
-            _screen.safe(summary.name, limit=32),
+            _screen.safe(summary.name, limit=name),
             _screen.safe(summary.status, colours[summary.status]),
-            _screen.safe(summary.schedule or "-", limit=16),
+            _screen.safe(summary.schedule or "-", limit=schedule),
             _screen.number(summary.peak_lr, 3),
             str(summary.seed if summary.seed is not None else "-"),
             str(summary.total_steps),
             str(summary.points),
             _screen.number(summary.final_metric),
         )
-    console.print(found)
-    more = f", of which {most} are shown (--all shows the rest)" if len(listed) > most else ""
-    metrics = sorted({f"{summary.metric_name} ({summary.direction})" for summary in listed})
-    finals = ", ".join(metrics[:3]) + (", ..." if len(metrics) > 3 else "")
-    _screen.say(f"{len(listed)} runs{more}. Final: the last {finals}.", limit=300)
+    return found

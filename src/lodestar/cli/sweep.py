@@ -38,6 +38,9 @@ def sweep_command(
     task: Annotated[str | None, Option(metavar="NAME", help="The task's name, kept with each run.")] = None,
     jobs: Annotated[int | None, Option("--jobs", "-j", min=1, help="Trials at once; default: one a core.")] = None,
     threads: Annotated[int, Option(min=1, help="Threads (and cores) for each trial.")] = 1,
+    trial_timeout: Annotated[
+        str | None, Option(metavar="TIME", help="Stop and fail a trial that takes longer: 90s, 30m, 2h, 1h30m.")
+    ] = None,
     on: Annotated[str, Option(metavar="local|ray|ray://HOST:PORT", help="Where trials run.")] = "local",
     cpus: Annotated[float | None, Option(min=0, help="CPUs for each trial, on Ray.")] = None,
     gpus: Annotated[float | None, Option(min=0, help="GPUs for each trial, on Ray.")] = None,
@@ -58,7 +61,8 @@ def sweep_command(
     as it goes. It may return a mapping of plain values, which are kept with the run.
 
     Stopped or killed at any moment, the same command goes on: only unfinished trials run again. Trials whose loss is
-    lost are cut early and kept as diverged. What trials print is in STORE.trials.
+    lost are cut early and kept as diverged. A trial that raises, crashes or takes too long fails, the rest goes on, and
+    --retry-failed runs it again. What trials print is in STORE.trials.
 
     A shell command finds its schedule in the file {schedule} (JSON; {schedule_csv} for CSV), and {seed},
     {total_steps}; it appends lines such as {"step": 10, "loss": 0.7, "metric": 0.8} to the file {report}. The same
@@ -68,6 +72,7 @@ def sweep_command(
     Examples:
       lodestar sweep my_module:train --steps 2000 --out runs
       lodestar sweep my_module:train --steps 2000 --out runs --space paper --peak 1e-4 1e-2
+      lodestar sweep my_module:train --steps 2000 --out runs --trial-timeout 30m --retry-failed
       lodestar sweep train.py:main --out runs --space space.toml --dry-run
       lodestar sweep train.py:main --steps 2000 --out runs --space "cosine:1e-3, linear:3e-3:warmup=0.05"
       lodestar sweep --command "python train.py --rates {schedule_csv} --log {report}" --steps 500 --out runs
@@ -107,6 +112,7 @@ def sweep_command(
                     cpus=cpus,
                     gpus=gpus,
                     ship=False if no_ship else None,
+                    timeout=trial_timeout,
                 ),
                 identity=identity(job, chosen, trials, seed=seed),
                 retry_failed=retry_failed,

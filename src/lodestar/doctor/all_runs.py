@@ -34,7 +34,7 @@ def too_few(runs: Sequence[Digest]) -> Iterator[Finding]:
 
 
 def mixed(runs: Sequence[Digest]) -> Iterator[Finding]:
-    """One direction, one metric, one task."""
+    """One direction, one metric, one task and size."""
     directions = collections.Counter(str(run.direction) for run in runs)
     if len(directions) > 1:
         what = f"Some metrics are to be maximised, others minimised ({_tally(directions)})."
@@ -43,10 +43,11 @@ def mixed(runs: Sequence[Digest]) -> Iterator[Finding]:
     if len(metrics) > 1:
         what = f"The runs have different metrics ({_tally(metrics)})."
         yield warning(FindingKind.MIXED, None, what, "if these are not the same figure, keep them in two stores")
-    tasks = collections.Counter(run.task for run in runs if run.task is not None)
-    if len(tasks) > 1:
-        what = f"The runs are of different tasks ({_tally(tasks)})."
-        yield advice(FindingKind.MIXED, None, what, "a forecaster for one task is sharper: one store each")
+    workloads = collections.Counter(run.workload for run in runs if run.workload)
+    if len(workloads) > 1:
+        what = f"The runs are of different tasks or sizes ({_tally(workloads)})."
+        cure = "a forecaster for one is sharper: one store each; a fit of several says how well it ranks within each"
+        yield advice(FindingKind.MIXED, None, what, cure)
 
 
 def lengths(runs: Sequence[Digest]) -> Iterator[Finding]:
@@ -56,8 +57,8 @@ def lengths(runs: Sequence[Digest]) -> Iterator[Finding]:
         return
     short, long = (min(runs, key=lambda run: run.total_steps), max(runs, key=lambda run: run.total_steps))
     what = (
-        f"Runs have different lengths, from {short.total_steps} steps ({_short(short.name)}) to {long.total_steps} "
-        f"({_short(long.name)})."
+        f"{len(runs)} runs have {len(counts)} different lengths, from {short.total_steps} steps "
+        f"({_short(short.name)}) to {long.total_steps} ({_short(long.name)})."
     )
     severity = Severity.WARNING if max(counts) > 2 * min(counts) else Severity.ADVICE
     cure = "runs are stretched to one relative time; compare like with like: keep one length to a store if you can"
@@ -68,7 +69,7 @@ def one_shape(runs: Sequence[Digest]) -> Iterator[Finding]:
     """More than one shape of schedule."""
     shapes = collections.Counter(str(run.shape) for run in runs if run.usable)
     if sum(shapes.values()) > 1 and len(shapes) == 1 and str(OTHER) not in shapes:
-        what = f"All usable runs follow one shape of schedule ({next(iter(shapes))})."
+        what = f"All {sum(shapes.values())} usable runs follow one shape of schedule ({next(iter(shapes))})."
         cure = "a forecaster learns what the lr does only where it varies: add other shapes (see below)"
         yield warning(FindingKind.ONE_SHAPE, None, what, cure)
 
@@ -76,11 +77,14 @@ def one_shape(runs: Sequence[Digest]) -> Iterator[Finding]:
 def rates(runs: Sequence[Digest]) -> Iterator[Finding]:
     """Decades of peak lr covered, without holes."""
     peaks = sorted({run.peak_lr for run in runs if run.usable})
-    if sum(run.usable for run in runs) < 2:
+    usable = sum(run.usable for run in runs)
+    if usable < 2:
         return
     span = math.log10(peaks[-1] / peaks[0])
     if span < 0.95:
-        what = f"Peak learning rates cover {span:.1f} decades ({peaks[0]:.2g} to {peaks[-1]:.2g})."
+        what = (
+            f"Peak learning rates of {usable} usable runs cover {span:.1f} decades ({peaks[0]:.2g} to {peaks[-1]:.2g})."
+        )
         yield warning(FindingKind.LR_RANGE, None, what, "cover at least one decade, better two")
     holes = [(low, high) for low, high in itertools.pairwise(peaks) if math.log10(high / low) > WIDE_GAP]
     if holes:
@@ -95,7 +99,7 @@ def one_seed(runs: Sequence[Digest]) -> Iterator[Finding]:
     """Repeats with another seed show what is noise."""
     seeds = {run.seed for run in runs if run.seed is not None}
     if len(seeds) == 1 and len(runs) > 1:
-        what = f"All runs have one seed ({next(iter(seeds))}), so noise cannot be told from the schedule's effect."
+        what = f"All {len(runs)} runs have one seed ({next(iter(seeds))}): noise cannot be told from the lr's effect."
         yield advice(FindingKind.ONE_SEED, None, what, "repeat two or three runs with another seed")
 
 

@@ -48,8 +48,7 @@ def diagnose(runs: Iterable[Run], progress: Callable[[int], None] | None = None)
     findings: list[Finding] = []
     digests: list[Digest] = []
     for number, run in enumerate(runs, 1):
-        for check in each_run.CHECKS:
-            findings += check(run)
+        findings += each_run.findings_of(run)
         digests.append(Digest.of(run))
         if progress:
             progress(number)

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from lodestar.doctor.diverged import blown_up
+from lodestar.doctor.diverged import blown_up, part_of_run, share_of_lr, starts_late
 from lodestar.doctor.findings import FEWEST_POINTS, Finding, FindingKind, advice, error, warning
 from lodestar.runs.note import NoteKind
 from lodestar.runs.run import Run, Series, Status
 
 FEW_POINTS = 20
+_MOST_OF_IT = 0.8  # of a run's steps: a curve that covers fewer is worth a word
 SAMPLE_SIZES = {500, 1000, 1500, 10_000}
 """How many points trackers hand out when asked for 'the history' of a long run."""
 
@@ -25,10 +26,31 @@ def missing_lr(run: Run) -> Iterator[Finding]:
     elif run.lr.values.max() == 0:
         cure = "check which column is the lr (--lr)"
         yield error(FindingKind.MISSING_LR, run.name, "has a learning rate of 0 throughout", cure)
-    elif run.lr.steps[-1] - run.lr.steps[0] < 0.8 * (run.loss.steps[-1] - run.loss.steps[0]):
-        span = f"steps {run.lr.steps[0]}-{run.lr.steps[-1]} of {run.last_step}"
-        cure = "log it with every loss"
-        yield warning(FindingKind.MISSING_LR, run.name, f"has a learning rate for {span} only", cure)
+
+
+def incomplete(run: Run) -> Iterator[Finding]:
+    """Curves that cover a part of the run only; what is unknown is never made up."""
+    cure = "export the whole history of loss and learning rate; what is not in the log is unknown to a fit"
+    reason = part_of_run(run) if len(run.lr) else None
+    if reason is not None:
+        level = warning if run.status is Status.CUT_SHORT else error
+        yield level(FindingKind.INCOMPLETE, run.name, f"cannot be used: {reason}", cure)
+        return
+    short = [] if len(run.lr) == 0 or share_of_lr(run) >= _MOST_OF_IT else [("learning rate", run.lr)]
+    if run.loss.steps[-1] - run.loss.steps[0] < _MOST_OF_IT * (run.last_step - run.loss.steps[0]):
+        short.append(("loss", run.loss))
+    for word, curve in short:
+        what = f"has a {word} for steps {curve.steps[0]}-{curve.steps[-1]} of {run.last_step} only"
+        yield warning(FindingKind.INCOMPLETE, run.name, what, cure)
+
+
+def late_start(run: Run) -> Iterator[Finding]:
+    """A log that begins in mid-run."""
+    if starts_late(run):
+        first, share = int(run.loss.steps[0]), run.loss.steps[0] / run.total_steps
+        what = f"begins at step {first} of {run.total_steps} ({share:.0%}): what came before is unknown"
+        cure = "if it was resumed from another run, import that run's log too, under the same name: pieces are merged"
+        yield warning(FindingKind.LATE_START, run.name, what, cure)
 
 
 def missing_metric(run: Run) -> Iterator[Finding]:
@@ -113,7 +135,16 @@ def sampled(run: Run) -> Iterator[Finding]:
         yield warning(FindingKind.HOLE, run.name, what, cure)
 
 
-CHECKS: tuple[Check, ...] = (missing_lr, missing_metric, not_finite, cut_short, too_short, merged_steps, sampled)
+CHECKS: tuple[Check, ...] = (
+    *(missing_lr, incomplete, late_start, missing_metric, not_finite, cut_short, too_short, merged_steps, sampled),
+)
+OF_DIVERGED: tuple[Check, ...] = (not_finite, merged_steps)
+"""A diverged run need not be whole: it may well have ended before its first validation."""
+
+
+def findings_of(run: Run) -> Iterator[Finding]:
+    for check in OF_DIVERGED if run.status is Status.DIVERGED else CHECKS:
+        yield from check(run)
 
 
 def _first_bad(run: Run) -> Iterator[tuple[str, float, int]]:

@@ -30,6 +30,8 @@ class FindingKind(enum.StrEnum):
     FEW_METRICS = "few metrics"
     DIVERGED = "diverged"
     NOT_FINITE = "not finite"
+    INCOMPLETE = "incomplete"
+    LATE_START = "late start"
     CUT_SHORT = "cut short"
     TOO_SHORT = "too short"
     REPEATED_STEPS = "repeated steps"
@@ -73,7 +75,7 @@ class Digest:
     status: Status
     direction: Direction
     metric_name: str
-    task: str | None
+    workload: str
     seed: int | None
     shape: Shape
     peak_lr: float
@@ -91,7 +93,7 @@ class Digest:
         same = ("name", "status", "direction", "metric_name", "peak_lr", "final_metric", "total_steps")
         return cls(
             **{key: getattr(run, key) for key in same},
-            task=run.facts.task,
+            workload=run.facts.workload,
             seed=run.facts.seed,
             shape=recognise(run.lr.steps, run.lr.values, run.total_steps),
             usable=usable,

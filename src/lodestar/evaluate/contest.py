@@ -48,11 +48,9 @@ class Contest:
         """Every tested run as that forecaster sees it: (runs, points, 3), user's units."""
         key = (name, fraction)
         if key not in self._kept:
-            self._kept[key] = self._ours(fraction) if name == OURS else self._theirs(name, fraction)
+            ours = name == OURS
+            self._kept[key] = self.exam.natural(self.seen(fraction).centre) if ours else self._theirs(name, fraction)
         return self._kept[key]
-
-    def _ours(self, fraction: float) -> NDArray[np.float64]:
-        return self.exam.natural(self.seen(fraction).centre)
 
     def _theirs(self, name: str, fraction: float) -> NDArray[np.float64]:
         rivals = self._simple[name]

@@ -31,7 +31,8 @@ def _row(contest: Contest, seen: float, level: float) -> Coverage:
     rows, last = np.arange(len(ahead)), exam.last_metric()
     loss, metric, lr = (_share(inside[..., channel], ahead[..., channel]) for channel in range(3))
     final = _share(inside[rows, last, METRIC], ahead[rows, last, METRIC])
-    return Coverage(level, seen, loss, metric, lr, final)
+    runs = int(ahead.any(axis=(1, 2)).sum())
+    return Coverage(level, seen, loss, metric, lr, final, runs, int(ahead[rows, last, METRIC].sum()))
 
 
 def _share(inside: np.ndarray, among: np.ndarray) -> float:

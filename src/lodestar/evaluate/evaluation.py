@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar import _disk
+from lodestar.runs.few import caveat
 
 FORMAT = "lodestar-evaluation"
 VERSION = 1
@@ -125,13 +126,14 @@ class Example:
 
 @dataclasses.dataclass(frozen=True)
 class Ranking:
-    """Spearman correlation of forecast and true final metric, over the tested runs."""
+    """Spearman correlation of forecast and true final metric, over the `runs` that have both; within tasks."""
 
     forecaster: str
     seen: float
     spearman: float
     spearman_raw: float  # against the last value as logged, which holds the noise of one measurement
     rmse: float
+    runs: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -173,6 +175,8 @@ class Coverage:
     metric: float
     lr: float
     final_metric: float
+    runs: int = 0  # that had anything still to come
+    finals: int = 0  # whose last metric was still to come
 
 
 @dataclasses.dataclass(frozen=True)
@@ -186,6 +190,7 @@ class Evaluation:
     excluded: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
     past_runs: int
+    tasks: int
     accuracy: tuple[Accuracy, ...]
     ablation: tuple[Ablation, ...]
     stiffness: Stiffness
@@ -199,6 +204,29 @@ class Evaluation:
     def forecasters(self) -> tuple[str, ...]:
         """Ours first, then the simple ones."""
         return tuple(dict.fromkeys(row.forecaster for row in self.accuracy))
+
+    @property
+    def caution(self) -> str | None:
+        """What must stand beside a rank correlation; None where there are runs enough."""
+        ours = [row.runs for seen in self.fractions for row in self.ranks(seen) if row.forecaster == OURS]
+        return caveat(min(ours, default=0), "the rank correlation")
+
+    @property
+    def differing(self) -> str | None:
+        """Why some figures rest on fewer runs than were tested; None where all rest on every one."""
+        counts = {part.runs for row in self.accuracy for part in (row.error.loss, row.error.metric, row.error.lr)}
+        counts |= {row.runs for seen in self.fractions for row in self.ranks(seen)}
+        counts |= {count for row in self.coverage for count in (row.runs, row.finals)}
+        if counts <= {len(self.runs)}:
+            return None
+        return (
+            f"n is how many of the {len(self.runs)} tested runs a figure rests on: one that had logged nothing by "
+            "then, never logged that quantity, or had nothing of it still to come has no such figure."
+        )
+
+    def ranks(self, seen: float) -> tuple[Ranking, ...]:
+        """How each forecaster ranks the runs, ours first, after a fraction of each was seen."""
+        return tuple(row for row in self.ranking if row.seen == seen)
 
     @property
     def fractions(self) -> tuple[float, ...]:

@@ -98,10 +98,12 @@ def make_exam(forecaster: Forecaster, runs: Iterable[Run], which: Which = "unsee
     names = [run.name for run in again]
     folds = [frozenset(fold) for fold in forecaster.facts.get("held_out", [])]
     held = frozenset(itertools.chain.from_iterable(folds))
-    chosen, notes = _choose(names, held, forecaster, which, most)
+    learned = frozenset(forecaster.facts.get("names", forecaster.references.names)) - held
+    fair, chosen = _choose(names, learned, which, most)
     wanted = set(chosen)
     tested = [run for run in again if run.name in wanted]
     data = prepare(tested, recipe=forecaster.recipe)
+    notes = [_account(names, fair, chosen, data, held, learned), *_flattery(names, learned.intersection(chosen))]
     speakers = _speakers(data.names, folds, forecaster.members)
     if held.intersection(data.names):
         notes.append("The intervals were measured on some of these runs: their coverage is right by construction here.")
@@ -109,30 +111,46 @@ def make_exam(forecaster: Forecaster, runs: Iterable[Run], which: Which = "unsee
     return Exam(forecaster, data, _raw(tested, data), speakers, hidden, _epochs(tested), tuple(notes))
 
 
-def _choose(
-    names: Sequence[str], held: frozenset[str], forecaster: Forecaster, which: Which, most: int
-) -> tuple[list[str], list[str]]:
-    """The names to test, and what must be said about the choice."""
+def _choose(names: Sequence[str], learned: frozenset[str], which: Which, most: int) -> tuple[list[str], list[str]]:
+    """The names that may be tested, and those of them that are."""
     if not names:
         raise PrepareError("there is no run to evaluate on. Fix: check the path of the runs, or the filter")
-    learned = frozenset(forecaster.facts.get("names", forecaster.references.names)) - held
     apart = [name for name in names if name not in learned]
-    chosen, notes = list(names), []
-    if which == "unseen" and apart:
-        chosen = apart
-        new = sum(name not in held for name in apart)
-        notes.append(
-            f"Tested on {len(apart)} of {len(names)} runs: {len(apart) - new} held out by the fit, {new} it never saw."
-        )
-    elif len(apart) < len(names):
-        notes.append(
-            f"The fit learned from {len(names) - len(apart)} of these {len(names)} runs: the figures flatter it. "
-            "Fix: test on runs it never saw, or fit with --hold-out or --leave-seed."
-        )
-    if len(chosen) > most:
-        notes.append(f"{most} of {len(chosen)} runs were tested, evenly spread over the set (--most changes it).")
-        chosen = [chosen[i] for i in np.linspace(0, len(chosen) - 1, most).round().astype(int)]
-    return chosen, notes
+    fair = apart if which == "unseen" and apart else list(names)
+    if len(fair) <= most:
+        return fair, fair
+    return fair, [fair[i] for i in np.linspace(0, len(fair) - 1, most).round().astype(int)]
+
+
+def _account(
+    names: Sequence[str],
+    fair: Sequence[str],
+    chosen: Sequence[str],
+    data: Prepared,
+    held: frozenset[str],
+    learned: frozenset[str],
+) -> str:
+    """How many runs are tested, and what became of every other one: the counts add up."""
+    own, known = len(held.intersection(data.names)), len(learned.intersection(data.names))
+    parts = {"held out by the fit": own, "it never saw": len(data) - own - known}
+    parts |= {"it learned from": known} if known else {}
+    text = f"Tested on {len(data)} of {len(names)} runs: {', '.join(f'{n} {what}' for what, n in parts.items())}."
+    others = {
+        "the fit learned from": len(names) - len(fair),
+        "to keep it short (an even choice, --most changes it)": len(fair) - len(chosen),
+        "excluded, each with its reason": len(data.excluded),
+    }
+    left = ", ".join(f"{n} {what}" for what, n in others.items() if n)
+    return f"{text} Not tested: {left}." if left else text
+
+
+def _flattery(names: Sequence[str], known: frozenset[str]) -> list[str]:
+    if not known:
+        return []
+    return [
+        f"The fit learned from {len(known)} of these {len(names)} runs: the figures flatter it. "
+        "Fix: test on runs it never saw, or fit with --hold-out or --leave-seed."
+    ]
 
 
 def _speakers(names: Sequence[str], folds: Sequence[frozenset[str]], members: int) -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ from lodestar.evaluate.coverage import coverage
 from lodestar.evaluate.evaluation import Evaluation
 from lodestar.evaluate.exam import Exam, Which, make_exam
 from lodestar.evaluate.examples import examples
-from lodestar.evaluate.ranking import finals, ranking, selection
+from lodestar.evaluate.ranking import about_ranks, finals, ranking, selection
 from lodestar.evaluate.stiffness import stiffness
 from lodestar.forecaster.forecaster import Forecaster
 from lodestar.runs.run import Run
@@ -65,6 +65,7 @@ def evaluate(
         excluded=exam.data.excluded,
         notes=_notes(exam, contest),
         past_runs=contest.past_runs,
+        tasks=len(set(exam.data.workloads)),
         ablation=ablation(contest, tolerances, seen, tick),
         accuracy=done(accuracy(contest, fractions)),
         stiffness=done(stiffness(exam, fractions[0])),
@@ -91,13 +92,9 @@ def _check(fractions: Sequence[float], first_epoch: float | None, most: int) -> 
 
 def _notes(exam: Exam, contest: Contest) -> tuple[str, ...]:
     notes = list(exam.notes)
-    if exam.data.excluded:
-        notes.append(f"{len(exam.data.excluded)} runs could not be tested and were excluded, with reasons.")
     if contest.past is None:
         notes.append("The nearest past run did not take part: no past runs were given (lodestar evaluate --against).")
-    if len(exam.data) < 10:
-        notes.append(f"Only {len(exam.data)} runs were tested: ranks and coverage mean little.")
-    return tuple(notes)
+    return (*notes, *about_ranks(exam))
 
 
 def _model(forecaster: Forecaster) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from lodestar.evaluate.contest import Contest
 from lodestar.evaluate.evaluation import Finals, Ranking, Selection
 from lodestar.evaluate.exam import Exam
-from lodestar.fitting.quality import spearman
+from lodestar.fitting.quality import spearman_within
 from lodestar.forecaster.preprocessing.normaliser import METRIC
+from lodestar.runs.few import FEW_RUNS
 from lodestar.runs.run import Direction
 
 LEVEL = 0.8
@@ -29,8 +30,19 @@ def ranking(contest: Contest, fractions: Sequence[float]) -> tuple[Ranking, ...]
             made = exam.finals(contest.forecast(name, seen))
             off = (made - true)[np.isfinite(made)]
             rmse = float(np.sqrt(np.mean(off**2))) if len(off) else float("nan")
-            rows.append(Ranking(name, seen, spearman(made, true), spearman(made, raw), rmse))
+            rank, runs = spearman_within(made, true, exam.data.workloads)
+            rows.append(Ranking(name, seen, rank, spearman_within(made, raw, exam.data.workloads)[0], rmse, runs))
     return tuple(rows)
+
+
+def about_ranks(exam: Exam) -> list[str]:
+    """What a reader of rank correlations and coverage must know."""
+    tasks, notes = len(set(exam.data.workloads)), []
+    if len(exam.data) < FEW_RUNS:
+        notes.append(f"Only {len(exam.data)} runs were tested: ranks and coverage mean little.")
+    if tasks > 1:
+        notes.append(f"The runs are of {tasks} tasks or sizes: rank correlations are those within each, pooled.")
+    return notes
 
 
 def finals(contest: Contest, fractions: Sequence[float]) -> tuple[Finals, ...]:

@@ -1,19 +1,25 @@
 """A live job's scheduler, followed by a writer: loss, metric, learning rate and every decision, as the run goes.
 
 A training job neither waits for a tracker nor dies of one: what cannot be written is left out, the scheduler records
-one warning, and the writer is dropped.
+one warning, and the writer is dropped. All asking is done in a thread. Only `close` waits, and only for a tracker that
+answers.
 """
 
 import atexit
 import contextlib
+import logging
+import math
 import queue
 import threading
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from lodestar.exporters.whole_run import metric_name, told_metric
+from lodestar._credentials import cleaned
+from lodestar.exporters.whole_run import metric_name, told
 from lodestar.exporters.writer import AbstractWriter
 from lodestar.runs import Scalar, Status
+from lodestar.runs.run import OUR_MODE, STEERED
 
 if TYPE_CHECKING:
     from lodestar.scheduler import Decision, Scheduler
@@ -21,7 +27,10 @@ if TYPE_CHECKING:
 _POINTS = 2000
 _WAITING = 20_000
 _IDLE_SECONDS = 5.0
-_LAST_SECONDS = 60.0
+_LAST_SECONDS = 60.0  # how long `close` waits in all
+_FIRST_ANSWER_SECONDS, _ANSWER_SECONDS = 2.0, 10.0  # and for one answer, counted from when it was asked
+
+_log = logging.getLogger("lodestar.exporters")
 
 
 def follow(
@@ -54,19 +63,14 @@ class Follower:
     ):
         self._writer, self._scheduler, self._name, self._every = writer, scheduler, name, every
         self._metric = metric_name(str(scheduler.forecaster.facts.get("metric_name", "metric")))
-        self._config: dict[str, Scalar] = {
-            "total_steps": scheduler.total_steps,
-            **told_metric(self._metric, scheduler.forecaster.direction),
-            "seed": scheduler.seed,
-            "lodestar_mode": scheduler.mode,
-            **config,
-        }
+        self._config = _settings(scheduler, self._metric, config)
         self._queue: queue.Queue[tuple[Any, ...] | None] = queue.Queue(_WAITING)
         self._problem: str | None = None
         self._broken = False
         self._next = self._last = 0
         self._ending = Status.FINISHED
         self._thread: threading.Thread | None = None
+        self._asked: tuple[str, float] | None = None  # what the writer is doing, and since when
 
     def observed(self, step: int, loss: float | None, metric: float | None, lr: float) -> str | None:
         values: dict[str, float] = {}
@@ -82,9 +86,11 @@ class Follower:
         return self._hand_on((decision.step, _sentence(decision), _numbers(decision)))
 
     def close(self, status: Status | str | None = None) -> str | None:
-        """The run is over: write what waits, for up to a minute. Returns what went wrong, if anything did.
+        """The run is over: write what waits. Returns what went wrong, if anything did, and logs it.
 
-        Without a status, a run that reached its last step is finished, another cut short.
+        This takes up to a minute, but a tracker that owes an answer is not waited for: 2 s if it has never given one,
+        10 s if it has, from when it was asked. Without a status, a run that reached its last step is finished, another
+        cut short.
         """
         if self._thread is None:
             return self._trouble()
@@ -92,20 +98,40 @@ class Follower:
         self._ending = Status(status) if status else Status.FINISHED if whole else Status.CUT_SHORT
         thread, self._thread = self._thread, None
         atexit.unregister(self.close)
-        if not self._broken:
-            with contextlib.suppress(queue.Full):
-                self._queue.put(None, timeout=_LAST_SECONDS)
-                thread.join(_LAST_SECONDS)
-            if thread.is_alive():
-                self._fail(f"it did not take the last values within {_LAST_SECONDS:.0f} s")
+        if not self._broken and not self._ends(thread):
+            what, _ = self._asked or ("", 0.0)
+            self._fail(
+                "it did not answer. Fix: check the address and that it runs"
+                if what == "connect"
+                else "it did not take the last values in time"
+            )
         self._broken = True
-        return self._trouble()
+        problem = self._trouble()
+        if problem:
+            _log.warning("%s", problem)
+        return problem
 
     def __enter__(self) -> "Follower":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.close(None if kind is None else Status.CUT_SHORT)
+
+    def _ends(self, thread: threading.Thread) -> bool:
+        """Wait for the thread, as long as the tracker answers."""
+        stop, told = time.monotonic() + _LAST_SECONDS, False
+        while thread.is_alive() and time.monotonic() < stop and not self._silent():
+            if not told:
+                with contextlib.suppress(queue.Full):
+                    self._queue.put_nowait(None)
+                    told = True
+            thread.join(0.02)
+        return not thread.is_alive()
+
+    def _silent(self) -> bool:
+        what, since = self._asked or ("", math.inf)
+        limits = {"connect": _FIRST_ANSWER_SECONDS, "end": self._writer.end_seconds}
+        return time.monotonic() - since > limits.get(what, _ANSWER_SECONDS)
 
     def _hand_on(self, item: tuple[Any, ...]) -> str | None:
         if not self._broken:
@@ -127,26 +153,30 @@ class Follower:
         try:
             item = self._queue.get()
             if item is not None:
-                self._writer.begin(self._name, self._config, first_step=item[0])
-            while item is not None:
-                if len(item) == 2:
-                    self._writer.log(*item)
-                else:
-                    self._writer.decision(*item)
+                self._ask("connect")
+                self._ask("begin", self._name, self._config, first_step=item[0])
+            while item is not None and not self._broken:
+                self._ask("log" if len(item) == 2 else "decision", *item)
                 item = self._next_item()
-            self._writer.end(self._ending)
+            self._ask("end", self._ending)
         except Exception as error:  # noqa: BLE001  a training job must never die of its tracker
             self._fail(str(error) or repr(error))
+
+    def _ask(self, what: str, *words: Any, **named: Any) -> None:
+        self._asked = what, time.monotonic()
+        getattr(self._writer, what)(*words, **named)
+        self._asked = None
 
     def _next_item(self) -> tuple[Any, ...] | None:
         while True:
             try:
                 return self._queue.get(timeout=_IDLE_SECONDS)
             except queue.Empty:
-                self._writer.flush()
+                self._ask("flush")
 
     def _fail(self, why: str) -> None:
-        self._problem = f"the run is no longer written to {self._writer.kind}: {why}"
+        if not self._broken:  # a tracker that was given up may fail as well, much later
+            self._problem = f"the run is no longer written to {self._writer.kind}: {cleaned(why)}"
         self._broken = True
 
     def _trouble(self) -> str | None:
@@ -160,6 +190,20 @@ def _innermost(scheduler: Any) -> "Scheduler":
         if scheduler is None:
             raise ValueError("follow needs a Scheduler, or an adapter with a .scheduler. Fix: pass what steers the run")
     return scheduler
+
+
+def _settings(scheduler: "Scheduler", metric: str, config: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """What the run is known by. Its seed and task are the job's, as stated; the scheduler's seed has its own name.
+
+    A job that is only shadowed follows a schedule of its own, which nobody told us.
+    """
+    stated = {**{name: value for name, value in scheduler.facts.items() if isinstance(value, Scalar)}, **config}
+    task = stated.get("task", scheduler.forecaster.facts.get("task"))
+    own: dict[str, Scalar] = {"total_steps": scheduler.total_steps}
+    own |= told(metric, scheduler.forecaster.direction, None if task is None else str(task))
+    own |= {"schedule": STEERED} if scheduler.mode == "steer" else {}
+    own |= {OUR_MODE: scheduler.mode, "lodestar_seed": scheduler.seed}
+    return own | {name: cleaned(value) if isinstance(value, str) else value for name, value in stated.items()}
 
 
 def _sentence(decision: "Decision") -> str:

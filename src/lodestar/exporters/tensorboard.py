@@ -1,14 +1,18 @@
 """Runs to TensorBoard: scalars, decisions as text, settings for the HPARAMS tab. Needs TensorBoard, but no torch.
 
-TensorBoard keeps scalars in 32 bits, so values come back to seven digits.
+TensorBoard keeps scalars in 32 bits, so values come back to seven digits. Events are written here and now, not through
+TensorBoard's EventFileWriter: that has a thread of its own, which a full disk ends with a traceback on the screen.
 """
 
+import contextlib
+import os
+import socket
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from lodestar._disk import cannot_write
+from lodestar._disk import cannot_write, is_full
 from lodestar._errors import TrackerError
 from lodestar._extras import need
 from lodestar.exporters.writer import PREFIX, AbstractWriter
@@ -27,16 +31,22 @@ class TensorboardWriter(AbstractWriter):
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise TrackerError(cannot_write(self._folder, error)) from error
+            if not is_full(error):  # there may be room again when the run begins
+                raise TrackerError(cannot_write(self._folder, error)) from error
         self._events = need("tensorboard.compat.proto.event_pb2", "tensorboard")
         self._summaries = need("tensorboard.compat.proto.summary_pb2", "tensorboard")
         self._tensors = need("tensorboard.compat.proto.tensor_pb2", "tensorboard")
         self._hparams = need("tensorboard.plugins.hparams.plugin_data_pb2", "tensorboard")
         self._file: Any = None
+        self._flush_at = 0.0
 
     def begin(self, name: str, config: Mapping[str, Scalar], *, first_step: int = 0) -> None:
-        module = need("tensorboard.summary.writer.event_file_writer", "tensorboard")
-        self._file = module.EventFileWriter(str(self._folder / name), max_queue_size=1000, flush_secs=_FLUSH_SECONDS)
+        folder = self._folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        stamp = f"{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{time.monotonic_ns()}"
+        records = need("tensorboard.summary.writer.record_writer", "tensorboard")
+        self._file = records.RecordWriter((folder / f"events.out.tfevents.{stamp}").open("xb"))
+        self._add(0, file_version="brain.Event:2")
         fresh = self._events.SessionLog(status=self._events.SessionLog.START)
         self._add(first_step, session_log=fresh)
         started = self._hparams.SessionStartInfo(group_name=name, start_time_secs=time.time())
@@ -61,6 +71,7 @@ class TensorboardWriter(AbstractWriter):
         self._add_tensor(step, PREFIX + "decisions", tensor, plugin="text", content=b"")
 
     def flush(self) -> None:
+        self._flush_at = time.monotonic() + _FLUSH_SECONDS
         if self._file is not None:
             self._file.flush()
 
@@ -68,11 +79,22 @@ class TensorboardWriter(AbstractWriter):
         ended = self._hparams.SessionEndInfo(end_time_secs=time.time())
         ended.status = 1 if status is Status.FINISHED else 2  # STATUS_SUCCESS, STATUS_FAILURE
         self._add_hparams("session_end_info", ended)
-        self._file.close()
-        self._file = None
+        self._close()
+
+    def _close(self) -> None:
+        file, self._file = self._file, None
+        with contextlib.suppress(OSError):
+            file.close()
 
     def _add(self, step: int, **content: Any) -> None:
-        self._file.add_event(self._events.Event(wall_time=time.time(), step=step, **content))
+        event = self._events.Event(wall_time=time.time(), step=step, **content)
+        try:
+            self._file.write(event.SerializeToString())
+            if time.monotonic() > self._flush_at:
+                self.flush()
+        except OSError as error:
+            self._close()
+            raise TrackerError(cannot_write(self._folder, error)) from error
 
     def _add_hparams(self, name: str, info: Any) -> None:
         content = self._hparams.HParamsPluginData(version=0, **{name: info}).SerializeToString()

@@ -7,6 +7,7 @@ charts are told to use `global_step`.
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from lodestar._credentials import stripped
 from lodestar._errors import TrackerError
 from lodestar._extras import need
 from lodestar.exporters.writer import PREFIX, AbstractWriter
@@ -19,11 +20,14 @@ class WandbWriter(AbstractWriter):
     """A W&B project."""
 
     kind: ClassVar[str] = "wandb"
+    end_seconds: ClassVar[float] = 60.0  # it uploads what it has kept; what is not uploaded by then stays on the disk
 
     def __init__(self, address: str):
         entity, _, project = address.strip("/").rpartition("/")
         if not project or "/" in entity:
-            raise TrackerError(f"a W&B project is PROJECT or ENTITY/PROJECT, got {address!r}. Fix: wandb:my-project")
+            raise TrackerError(
+                f"a W&B project is PROJECT or ENTITY/PROJECT, got {stripped(address)!r}. Fix: wandb:my-project"
+            )
         self._entity, self._project = entity or None, project
         self._wandb = need("wandb", "wandb")
         self._run: Any = None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from lodestar.exporters.writer import AbstractWriter
-from lodestar.runs.run import OUR_DIRECTION, OUR_METRIC, Direction, Run, Scalar
+from lodestar.runs.run import OUR_DIRECTION, OUR_METRIC, OUR_TASK, Direction, Run, Scalar
 
 
 def write_run(run: Run, writer: AbstractWriter) -> None:
@@ -23,14 +23,14 @@ def metric_name(name: str) -> str:
     return "metric" if name in ("", "loss", "lr") else name
 
 
-def told_metric(name: str, direction: Direction) -> dict[str, Scalar]:
-    """Settings by which an import knows our metric again, whatever it is called."""
-    return {OUR_METRIC: name, OUR_DIRECTION: str(direction)}
+def told(metric: str, direction: Direction, task: str | None) -> dict[str, Scalar]:
+    """Settings by which an import knows our metric and task again, whatever they and their experiment are called."""
+    return {OUR_METRIC: metric, OUR_DIRECTION: str(direction), **({OUR_TASK: task} if task else {})}
 
 
 def settings_of(run: Run) -> Mapping[str, Scalar]:
     """What is known of a run besides its curves."""
     facts = run.facts
     stated = {"task": facts.task, "schedule": facts.schedule, "peak_lr": facts.peak_lr, "seed": facts.seed}
-    stated |= {"total_steps": run.total_steps, **told_metric(metric_name(run.metric_name), run.direction)}
+    stated |= {"total_steps": run.total_steps, **told(metric_name(run.metric_name), run.direction, facts.task)}
     return {**facts.extra, **{name: value for name, value in stated.items() if value is not None}}

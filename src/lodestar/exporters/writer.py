@@ -10,6 +10,7 @@ import importlib
 from collections.abc import Mapping
 from typing import ClassVar
 
+from lodestar._credentials import stripped
 from lodestar.runs import Scalar, Status
 
 WRITERS = {
@@ -22,10 +23,20 @@ PREFIX = "lodestar/"
 
 
 class AbstractWriter(abc.ABC):
-    """A place that takes runs. Opening it checks the address: a wrong one is a `TrackerError` with the cure."""
+    """A place that takes runs.
+
+    Opening one checks how the address is written, and asks no server: a dead one must not hold up a job. `connect`
+    asks; `begin` connects where nobody has.
+    """
 
     kind: ClassVar[str]
     """The word before the colon in an address."""
+
+    end_seconds: ClassVar[float] = 10.0
+    """How long a job waits for `end`."""
+
+    def connect(self) -> None:  # noqa: B027  folders need none
+        """Ask whether the tracker is there, for some seconds at most; a `TrackerError` with the cure if it is not."""
 
     @abc.abstractmethod
     def begin(self, name: str, config: Mapping[str, Scalar], *, first_step: int = 0) -> None:
@@ -52,6 +63,6 @@ def open_writer(address: str) -> AbstractWriter:
     kind, colon, place = address.partition(":")
     if kind not in WRITERS or not colon or not place:
         shapes = ", ".join(shape for _, shape in WRITERS.values())
-        raise ValueError(f"a place to log to must be one of {shapes}, got {address!r}")
+        raise ValueError(f"a place to log to must be one of {shapes}, got {stripped(address)!r}")
     module, name = WRITERS[kind][0].split(":")
     return getattr(importlib.import_module(f"lodestar.exporters.{module}"), name)(place)

@@ -7,6 +7,7 @@ of its quality. Both come from held-out runs alone.
 import dataclasses
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +15,18 @@ from scipy import stats
 
 from lodestar.fitting.dataset import Prepared
 from lodestar.fitting.folds import Fold
-from lodestar.fitting.quality import relative_mse, spearman
+from lodestar.fitting.quality import relative_mse, spearman, spearman_within, std_within
 from lodestar.forecaster.axes import RunMask, RunValues
 from lodestar.forecaster.forecast import Context
 from lodestar.forecaster.forecaster import Forecaster
-from lodestar.forecaster.intervals import LEVELS, SEEN, TARGETS, Intervals, widened
-from lodestar.forecaster.preprocessing.normaliser import METRIC
+from lodestar.forecaster.intervals import LEVELS, SEEN, TARGETS, UNMEASURED, Intervals, widened
+from lodestar.forecaster.preprocessing.normaliser import CHANNELS, LR, METRIC
 from lodestar.runs.run import Direction
 
 MOST_RUNS = 200  # looked at for intervals, quality and the spread of latents
+UNKNOWN = "(no task stated)"
 _LEAST_GOOD = 5  # runs that a table of good ones is made from
+_LEAST_RUNS = 3  # that a bin is measured by, where others have as many; with fewer it is filled from its neighbours
 
 
 def contexts_of(data: Prepared, runs: Sequence[int] | NDArray[np.int64], low: float, high: float) -> list[Context]:
@@ -36,17 +39,23 @@ def contexts_of(data: Prepared, runs: Sequence[int] | NDArray[np.int64], low: fl
 
 @dataclasses.dataclass(frozen=True)
 class HeldOut:
-    """Forecasts of held-out runs by the members that never saw them, after a fraction of each run was seen."""
+    """Forecasts of held-out runs by the members that never saw them, after a fraction of each run was seen.
+
+    Runs of which neither loss nor metric was logged by then are no part of it: a forecast from nothing is no forecast.
+    """
 
     forecast: RunValues
     truth: RunValues
     mask: RunMask
     disagreement: RunValues  # spread over all members
     final: NDArray[np.float64]  # (runs,): the last metric as logged; NaN where a run was cut short
+    workloads: tuple[str, ...] = ()  # task and size of each run
 
     @classmethod
     def of(cls, forecaster: Forecaster, data: Prepared, folds: Sequence[Fold], seen: float) -> "HeldOut":
-        pairs = [(member, run) for member, fold in enumerate(folds) for run in fold.held_out][:MOST_RUNS]
+        stop = max(1, round(seen * data.recipe.points))
+        begun = np.any(data.mask[:, :stop, :LR], axis=(1, 2)).tolist()
+        pairs = [(member, run) for member, fold in enumerate(folds) for run in fold.held_out if begun[run]][:MOST_RUNS]
         runs = np.array([run for _, run in pairs], dtype=np.int64)
         members = np.array([member for member, _ in pairs], dtype=np.int64)
         if len(runs) == 0:
@@ -56,7 +65,8 @@ class HeldOut:
         raw = forecaster.network.decode(latents, forecaster.times)
         own = raw[members, np.arange(len(runs))]
         final = data.recipe.normaliser.metric.forward(data.finals[runs])
-        return cls(own, data.values[runs], data.mask[runs], raw.std(axis=0), final)
+        workloads = tuple(data.workloads[run] for run in runs)
+        return cls(own, data.values[runs], data.mask[runs], raw.std(axis=0), final, workloads)
 
 
 def held_out(forecaster: Forecaster, data: Prepared, folds: Sequence[Fold]) -> list[HeldOut]:
@@ -74,9 +84,12 @@ def measure_intervals(apart: Sequence[HeldOut], direction: Direction) -> Interva
     for row, part in enumerate(apart):
         points = part.truth.shape[1]
         bins = np.minimum(np.arange(points) * len(TARGETS) // points, len(TARGETS) - 1)
+        runs = np.stack([part.mask[:, bins == column].any(axis=1).sum(axis=0) for column in range(len(TARGETS))])
+        enough = runs >= np.clip(runs.max(axis=0), 1, _LEAST_RUNS)
         for column, channel in itertools.product(range(len(TARGETS)), range(3)):
             here = (row, column, channel)
             off, typical[here] = _offsets(part, bins == column, channel)
+            off = off[: len(off) if enough[column, channel] else 0]
             for which, level in enumerate(LEVELS):
                 low[which, *here], high[which, *here] = _quantiles(off, level, len(part.truth))
     return Intervals(low, high, typical, _good(apart, typical, direction))
@@ -85,7 +98,7 @@ def measure_intervals(apart: Sequence[HeldOut], direction: Direction) -> Interva
 def _offsets(part: HeldOut, chosen: NDArray[np.bool_], channel: int) -> tuple[NDArray[np.float64], float]:
     """Truth minus forecast at the chosen points, in widths; and how much the members disagree there."""
     disagreement = part.disagreement[:, chosen, channel]
-    usual = float(disagreement.mean())
+    usual = float(disagreement.mean()) if disagreement.size else 0.0
     off = (part.truth - part.forecast)[:, chosen, channel] / widened(disagreement, usual)
     return off[part.mask[:, chosen, channel]], usual
 
@@ -113,24 +126,51 @@ def _good(apart: Sequence[HeldOut], typical: NDArray, direction: Direction) -> N
 
 def _quantiles(off: NDArray, level: float, runs: int) -> tuple[float, float]:
     if off.size == 0:
-        return -2.0, 2.0
+        return -UNMEASURED, UNMEASURED
     share = min(1.0, level * (1.0 + 1.0 / runs))
     low, high = np.quantile(off, [0.5 - share / 2, 0.5 + share / 2])
     return min(float(low), 0.0), max(float(high), 0.0)
 
 
-def measure_quality(data: Prepared, early: HeldOut, half: HeldOut) -> dict[str, float | int]:
-    found: dict[str, float | int] = {"held_out_runs": len(early.truth)}
-    back = data.recipe.normaliser.inverse
+def measure_quality(data: Prepared, early: HeldOut, half: HeldOut) -> dict[str, Any]:
+    """Figures after 5 % and 50 % of each run, each with the number of runs it rests on.
+
+    Ranks are compared within tasks and sizes, then pooled; where several are mixed, those of each stand beside.
+    """
+    found: dict[str, Any] = {"held_out_runs": max(len(early.truth), len(half.truth))}
+    alone: dict[str, dict[str, float | int]] = {}
     for label, part in (("05", early), ("50", half)):
-        forecast, truth = back(part.forecast), back(part.truth)
-        errors = relative_mse(forecast, truth, part.mask)
-        for channel, name in enumerate(("loss", "metric", "lr")):
-            found[f"relative_mse_{name}_{label}"] = float(np.nanmean(errors[:, channel]))
-        last = part.mask.shape[1] - 1 - np.argmax(part.mask[:, ::-1, METRIC], axis=1)
-        rows = np.arange(len(last))
-        finals = forecast[rows, last, METRIC], truth[rows, last, METRIC]
-        found[f"spearman_{label}"] = spearman(*finals)
-        found[f"final_metric_rmse_{label}"] = float(np.sqrt(np.mean((finals[0] - finals[1]) ** 2)))
-    found["final_metric_std"] = float(np.std(data.final_metric()))
-    return {name: value for name, value in found.items() if np.isfinite(value)}
+        found[f"runs_{label}"] = len(part.truth)
+        if len(part.truth):
+            forecast, truth = (data.recipe.normaliser.inverse(each) for each in (part.forecast, part.truth))
+            found |= _errors(forecast, truth, part, label)
+            for name, figures in _ranks(forecast, truth, part, label).items():
+                (alone.setdefault(name, {}) if name else found).update(figures)
+    found["final_metric_std"] = std_within(data.final_metric(), data.workloads)
+    found = {name: value for name, value in found.items() if np.isfinite(value)}
+    return found | ({"workloads": alone} if alone else {})
+
+
+def _errors(forecast: RunValues, truth: RunValues, part: HeldOut, label: str) -> dict[str, float]:
+    errors = relative_mse(forecast, truth, part.mask)
+    known = np.isfinite(errors)
+    means = np.where(known, errors, 0.0).sum(axis=0) / np.where(known.any(axis=0), known.sum(axis=0), np.nan)
+    return {f"relative_mse_{name}_{label}": float(mean) for name, mean in zip(CHANNELS, means, strict=True)}
+
+
+def _ranks(forecast: RunValues, truth: RunValues, part: HeldOut, label: str) -> dict[str, dict[str, Any]]:
+    """Rank correlation and error of final metrics: pooled, under no name; and of each workload where several are."""
+    last = part.mask.shape[1] - 1 - np.argmax(part.mask[:, ::-1, METRIC], axis=1)
+    rows = np.arange(len(last))
+    made, true = forecast[rows, last, METRIC], truth[rows, last, METRIC]
+    rank, runs = spearman_within(made, true, part.workloads)
+    rmse = float(np.sqrt(np.mean((made - true) ** 2)))
+    found = {"": {f"spearman_{label}": rank, f"spearman_runs_{label}": runs, f"final_metric_rmse_{label}": rmse}}
+    names = list(dict.fromkeys(part.workloads))
+    for name in names if len(names) > 1 else ():
+        here = np.array([each == name for each in part.workloads])
+        figure, count = spearman(made[here], true[here]), int(here.sum())
+        found[name or UNKNOWN] = {f"runs_{label}": count}
+        if np.isfinite(figure):
+            found[name or UNKNOWN][f"spearman_{label}"] = figure
+    return found

@@ -8,7 +8,8 @@ not grow with the store.
 import dataclasses
 import math
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,9 +44,12 @@ class Prepared:
     mask: RunMask
     total_steps: NDArray[np.int64]  # (runs,)
     groups: tuple[str, ...]  # schedule and rate of each run, where known
+    workloads: tuple[str, ...]  # task and size of each run, where known
     metric_name: str
     finals: NDArray[np.float64]  # (runs,): the last metric as logged, user's units; NaN for a run that was cut short
     excluded: tuple[tuple[str, str], ...] = ()
+    job: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # tasks, optimizers, ...: `JobSurvey`
+    optimizers: tuple[str, ...] = ()  # of each run, where known
 
     def __len__(self) -> int:
         return len(self.names)
@@ -59,6 +63,8 @@ class Prepared:
             mask=self.mask[index],
             total_steps=self.total_steps[index],
             groups=tuple(self.groups[i] for i in index),
+            workloads=tuple(self.workloads[i] for i in index),
+            optimizers=tuple(self.optimizers[i] for i in index),
             finals=self.finals[index],
         )
 
@@ -105,9 +111,12 @@ def prepare(
         mask=mask,
         total_steps=np.array([run.total_steps for run in found.usable], dtype=np.int64),
         groups=tuple(run.group for run in found.usable),
+        workloads=tuple(run.ending.workload for run in found.usable),
+        optimizers=tuple(run.optimizer for run in found.usable),
         metric_name=found.usable[0].ending.metric_name,
         finals=finals,
         excluded=found.excluded,
+        job=found.job,
     )
 
 

@@ -4,6 +4,7 @@ Comes in: runs (or arrays already prepared), a preset, a seed. Goes out: a `Fore
 ensemble share one compiled program and run side by side, one a core. The caller's JAX settings are left alone.
 """
 
+import collections
 import dataclasses
 import functools
 import os
@@ -23,10 +24,12 @@ from lodestar.fitting.checkpoint import Checkpoint, fingerprint
 from lodestar.fitting.dataset import DEFAULT_SMOOTHING, Prepared, prepare
 from lodestar.fitting.finish import finish
 from lodestar.fitting.folds import Fold, make_folds
+from lodestar.fitting.response.response import fit_response
 from lodestar.fitting.settings import FitSettings, Preset, fit_settings
 from lodestar.fitting.train import Progress, Trainer
 from lodestar.fitting.weights import stack_weights
 from lodestar.forecaster.forecaster import Forecaster
+from lodestar.forecaster.preprocessing.normaliser import LR
 from lodestar.forecaster.preprocessing.transform import MetricKind
 from lodestar.runs.run import Run
 
@@ -69,7 +72,8 @@ def fit(
     or `members=4`.
     """
     settings = _whole_chunks(fit_settings(preset, **changes))
-    data = runs if isinstance(runs, Prepared) else _prepared(runs, points, smoothing, metric_kind)
+    prepared = {"points": points, "smoothing": smoothing, "metric_kind": metric_kind}
+    data = runs if isinstance(runs, Prepared) else prepare(runs, **prepared)
     if len(data) < _LEAST_RUNS:
         raise FitError(
             f"a fit needs at least {_LEAST_RUNS} usable runs, got {len(data)}"
@@ -84,17 +88,22 @@ def fit(
     began = time.monotonic()
     ended = _train_all(data, folds, settings, seed, checkpoint, on_progress)
     facts = _facts(data, folds, settings, preset, seed, ended, time.monotonic() - began)
-    return finish(stack_weights([p.best for p in ended]), settings.architecture, data, folds, facts)
+    made = finish(stack_weights([p.best for p in ended]), settings.architecture, data, folds, facts)
+    return _with_response(made, data, seed) if settings.response else made
+
+
+def _with_response(forecaster: Forecaster, data: Prepared, seed: int) -> Forecaster:
+    """The same forecaster, able to judge known schedules where there are runs enough to learn that from."""
+    found = fit_response(data, seed=seed)
+    if found is None:
+        return forecaster
+    return dataclasses.replace(forecaster, response=found[0], quality={**forecaster.quality, **found[1]})
 
 
 def _whole_chunks(settings: FitSettings) -> FitSettings:
     """Updates come in chunks of `check_every`: round up."""
     chunks = -(-settings.updates // settings.check_every)
     return settings.model_copy(update={"updates": chunks * settings.check_every})
-
-
-def _prepared(runs: Iterable[Run], points: int | None, smoothing: float, metric_kind: MetricKind) -> Prepared:
-    return prepare(runs, points=points, smoothing=smoothing, metric_kind=metric_kind)
 
 
 def _train_all(
@@ -193,10 +202,24 @@ def _facts(
         "names": list(data.names[:_MOST_NAMES]),
         "held_out": [[data.names[i] for i in fold.held_out][:_MOST_NAMES] for fold in folds],
         "set_aside": [list(pair) for pair in data.excluded[:_MOST_NAMES]],
+        "peak_lr": _peaks(data),
         "total_steps": [int(np.min(data.total_steps)), int(np.max(data.total_steps))],
         "metric_name": data.metric_name,
+        "task": tasks[0] if len(tasks := data.job.get("tasks", ())) == 1 else None,
+        "job": dict(data.job),
+        "optimizers": dict(collections.Counter(data.optimizers).most_common(_MOST_NAMES)),
+        "workloads": dict(collections.Counter(data.workloads).most_common(_MOST_NAMES)),
         "updates": [p.update for p in ended],
         "best_update": [p.best_update for p in ended],
         "best_error": [p.best_error for p in ended],
         "seconds": round(seconds, 1),
     }
+
+
+def _peaks(data: Prepared) -> list[float]:
+    """The lowest and the highest peak rate of any run."""
+    peaks = [
+        float(data.recipe.normaliser.lr.inverse(values[mask, LR].max()))
+        for values, mask in zip(data.values, data.mask[..., LR], strict=True)
+    ]
+    return [min(peaks), max(peaks)]

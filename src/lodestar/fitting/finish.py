@@ -43,7 +43,7 @@ def finish(
     spread = _spread(bare, data)
     references = _references(bare, data)
     apart = held_out(bare, data, folds)
-    if len(apart[0].truth) == 0:
+    if len(apart[-1].truth) == 0:
         return dataclasses.replace(bare, spread=spread, references=references)
     intervals, quality = measure_intervals(apart, data.recipe.direction), measure_quality(data, apart[1], apart[5])
     return dataclasses.replace(bare, spread=spread, references=references, intervals=intervals, quality=quality)

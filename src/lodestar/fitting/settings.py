@@ -34,6 +34,7 @@ class FitSettings(BaseModel):
     bits: Literal[32, 64] = 32
     check_every: int = Field(ge=1, description="updates between two looks at the held-out runs")
     patience: float = Field(gt=0, description="stop after this share of the updates without improvement")
+    response: bool = Field(True, description="learn how training responds to known schedules too")
 
     def __hash__(self) -> int:
         return hash(self.model_dump_json())
@@ -69,6 +70,7 @@ _PAPER: dict[str, Any] = {
     "token_shift": 0.0,
     "clip": 0.0,
     "bits": 64,
+    "response": False,
 }
 PRESETS: dict[Preset, dict[str, Any]] = {"default": _DEFAULT, "paper": _PAPER}
 

@@ -6,12 +6,14 @@ excluded. No curve is kept, so that a store of any size passes through.
 
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
 from lodestar._errors import PrepareError
 from lodestar.doctor.diverged import Ending, ending, stuck_beside, why_unusable
+from lodestar.fitting.job import JobSurvey
 from lodestar.runs.run import Direction, Run
 
 LEAST, MOST = 60, 600  # points on a grid by default
@@ -25,6 +27,7 @@ class Usable:
     intervals: int  # between two logged losses, in the whole run
     total_steps: int
     group: str
+    optimizer: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Survey:
     usable: tuple[Usable, ...]
     excluded: tuple[tuple[str, str], ...]
     direction: Direction
+    job: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # what the usable runs say of it
 
     def default_points(self) -> int:
         """A point for each logged loss of a typical run, or for two, three... where that is more than 600; 60 at least.
@@ -49,11 +53,13 @@ def survey(runs: Iterable[Run]) -> Survey:
     """Sort the runs into usable and excluded."""
     usable: list[Usable] = []
     excluded: list[tuple[str, str]] = []
+    job = JobSurvey()
     for run in runs:
         reason = why_unusable(run)
         if reason is None:
+            job.add(run)
             group = f"{run.facts.schedule or '?'} {run.peak_lr:.3g}"
-            usable.append(Usable(ending(run), _intervals(run), run.total_steps, group))
+            usable.append(Usable(ending(run), _intervals(run), run.total_steps, group, run.facts.optimizer))
         else:
             excluded.append((run.name, reason))
     direction = _one_direction(usable)
@@ -62,7 +68,7 @@ def survey(runs: Iterable[Run]) -> Survey:
     usable = [run for run in usable if run.ending.name not in stuck]
     if not usable or direction is None:
         raise PrepareError(_none_left(excluded))
-    return Survey(tuple(usable), tuple(excluded), direction)
+    return Survey(tuple(usable), tuple(excluded), direction, job.to_dict())
 
 
 def _intervals(run: Run) -> int:

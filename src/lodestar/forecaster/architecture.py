@@ -11,6 +11,8 @@ from typing import Any, Literal
 ENCODERS = ("gru", "ode-rnn")
 SOLVERS = ("rk4", "tsit5")
 
+MOST = {"field_depth": 32, "tokens": 1000, "steps": 1000}  # of the others 4096: more is no forecaster, but damage
+TOLERANCES = (1e-14, 1.0)
 TOKEN_FEATURES = 7  # time, three channel means, three shares of points observed
 
 
@@ -35,13 +37,13 @@ class Architecture:
             raise ValueError(f"encoder must be one of {', '.join(ENCODERS)}, got {self.encoder!r}")
         if self.solver not in SOLVERS:
             raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, got {self.solver!r}")
-        for name in ("latent", "hidden", "field_width", "field_depth", "tokens", "steps"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.decoder_width < 0:
-            raise ValueError(f"decoder_width must be 0 (a linear decoder) or more, got {self.decoder_width}")
-        if not (self.rtol > 0 and self.atol > 0):
-            raise ValueError(f"rtol and atol must be > 0, got {self.rtol} and {self.atol}")
+        for name in ("latent", "hidden", "field_width", "field_depth", "decoder_width", "tokens", "steps"):
+            value, least, most = getattr(self, name), int(name != "decoder_width"), MOST.get(name, 4096)
+            if type(value) is not int or not least <= value <= most:  # a decoder_width of 0 is a linear decoder
+                raise ValueError(f"{name} must be a whole number from {least} to {most}, got {value!r}")
+        for name in ("rtol", "atol"):
+            if type(value := getattr(self, name)) is not float or not TOLERANCES[0] <= value <= TOLERANCES[1]:
+                raise ValueError(f"{name} must be a number from {TOLERANCES[0]:g} to {TOLERANCES[1]:g}, got {value!r}")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for a file header."""

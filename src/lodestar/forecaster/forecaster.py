@@ -6,6 +6,7 @@ its training runs).
 """
 
 import dataclasses
+import functools
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -16,12 +17,15 @@ from numpy.typing import NDArray
 from lodestar._errors import ForecasterError
 from lodestar.forecaster.architecture import Architecture
 from lodestar.forecaster.axes import DecodedCurves, Latents, MemberSpread, PointValues, Times
-from lodestar.forecaster.file import read, write
+from lodestar.forecaster.file import damaged, read, write
 from lodestar.forecaster.forecast import Context, Forecast, Interval
-from lodestar.forecaster.intervals import Intervals
+from lodestar.forecaster.intervals import LEVELS, SEEN, TARGETS, Intervals
+from lodestar.forecaster.known_job import KnownJob, known_job
 from lodestar.forecaster.network import Network, weight_shapes
-from lodestar.forecaster.preprocessing.recipe import Recipe
+from lodestar.forecaster.preprocessing.recipe import LR, Recipe
 from lodestar.forecaster.reference_runs import ReferenceRuns
+from lodestar.forecaster.response.pack import pack, unpack
+from lodestar.forecaster.response.response import Response
 from lodestar.forecaster.tokens import context_tokens
 from lodestar.runs.run import Direction, Run, Series
 
@@ -57,6 +61,7 @@ class Forecaster:
     intervals: Intervals
     facts: Mapping[str, Any]  # how it was fitted: runs, preset, seed, updates, metric name, ...
     quality: Mapping[str, Any]  # figures on held-out runs
+    response: Response | None = None  # forecasts known schedules; None in a file that has no such part
 
     @property
     def points(self) -> int:
@@ -72,6 +77,12 @@ class Forecaster:
     def members(self) -> int:
         """How many forecasters the ensemble has."""
         return self.network.members
+
+    @functools.cached_property
+    def job(self) -> KnownJob:
+        """What it knows of the job its training runs did."""
+        ranges = self.ranges
+        return known_job(self.facts, self.recipe, ranges.low, ranges.high, (ranges.lr_min, ranges.lr_max))
 
     @property
     def times(self) -> Times:
@@ -95,6 +106,8 @@ class Forecaster:
         stop = last if stop is None else min(stop, last)
         if stop <= start:
             raise ForecasterError(f"no point between {start} and {stop} was observed: log some steps first")
+        if not on_grid.mask[start:stop, :LR].any():
+            raise ForecasterError(_from_nothing(start, stop, on_grid.mask))
         values = self.recipe.normalised(on_grid)
         return Context(values[start:stop], on_grid.mask[start:stop], start)
 
@@ -145,7 +158,10 @@ class Forecaster:
         }
         if self.intervals.good is not None:
             tensors["bands.good"] = self.intervals.good
+        arrays, plain = pack(self.response) if self.response else ({}, None)
+        tensors |= {f"response.{name}": value for name, value in arrays.items()}
         header = {
+            "response": plain,
             "architecture": self.network.shape.to_dict(),
             "recipe": self.recipe.to_dict(),
             "lr_min": self.ranges.lr_min,
@@ -157,32 +173,93 @@ class Forecaster:
         write(path, tensors, header)
 
 
+def _from_nothing(start: int, stop: int, mask: NDArray[np.bool_]) -> str:
+    """Why there is no forecast where neither loss nor metric was logged."""
+    points = len(mask)
+    later = np.flatnonzero(mask[stop:, :LR].any(axis=1))
+    where = (
+        f"the first {stop / points:.1%}"
+        if start == 0
+        else f"this stretch ({start / points:.1%} to {stop / points:.1%})"
+    )
+    first = f"the first stands at {(stop + later[0] + 1) / points:.1%} of the run" if len(later) else "none came later"
+    return (
+        f"neither loss nor metric was logged in {where} of the run, so there is nothing to forecast from ({first}). "
+        "Fix: show it more of the run (--seen), or log from the first step on"
+    )
+
+
 def load(path: str | os.PathLike[str]) -> Forecaster:
     """Read a forecaster file."""
     tensors, header = read(path)
     try:
         return _assemble(tensors, header)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ForecasterError(f"{path} is damaged: {error}. Fix: copy it again or fit again") from error
+    except ForecasterError as error:
+        raise ForecasterError(f"{path}: {error}") from error
+    except Exception as error:
+        raise damaged(path, error) from error
 
 
 def _assemble(tensors: Mapping[str, NDArray], header: Mapping[str, Any]) -> Forecaster:
     shape = Architecture.from_dict(header["architecture"])
-    weights = {name: tensors[f"weights.{name}"] for name in weight_shapes(shape)}
+    recipe = Recipe.from_dict(header["recipe"])
+    network = Network(shape, {name: tensors[f"weights.{name}"] for name in weight_shapes(shape)})
+    names, rates = header["library"], (header["lr_min"], header["lr_max"])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("the names of its reference runs are no list of texts")
+    if not all(isinstance(rate, float | int) for rate in rates) or not 0 <= rates[0] <= rates[1] > 0:
+        raise ValueError(f"its runs' rates are from {rates[0]!r} to {rates[1]!r}")
+    if not isinstance(header["facts"], dict) or not isinstance(header["quality"], dict):
+        raise ValueError("its facts or its quality are no table")
+    _check_arrays(tensors, _array_shapes(network, recipe.points, len(names)))
     return Forecaster(
-        network=Network(shape, weights),
-        recipe=Recipe.from_dict(header["recipe"]),
+        network=network,
+        recipe=recipe,
         spread=tensors["latent.spread"],
         references=ReferenceRuns(
-            tuple(header["library"]),
+            tuple(names),
             tensors["library.values"].astype(np.float64),
             tensors["library.mask"],
             tensors["library.merit"],
         ),
-        ranges=Ranges(tensors["ranges.low"], tensors["ranges.high"], float(header["lr_min"]), float(header["lr_max"])),
+        ranges=Ranges(tensors["ranges.low"], tensors["ranges.high"], float(rates[0]), float(rates[1])),
         intervals=Intervals(
             tensors["bands.low"], tensors["bands.high"], tensors["bands.typical"], tensors.get("bands.good")
         ),
         facts=header["facts"],
         quality=header["quality"],
+        response=_response(tensors, header.get("response")),
     )
+
+
+def _response(tensors: Mapping[str, NDArray], plain: Mapping[str, Any] | None) -> Response | None:
+    """The part that knows schedules; files of release one have none."""
+    head = "response."
+    return (
+        unpack({name[len(head) :]: t for name, t in tensors.items() if name.startswith(head)}, plain) if plain else None
+    )
+
+
+def _array_shapes(network: Network, points: int, runs: int) -> dict[str, tuple[int, ...]]:
+    """Every array of a file but the weights, which the network checks itself."""
+    table = (len(SEEN), len(TARGETS), 3)
+    return {
+        "latent.spread": (network.members, network.shape.latent),
+        **dict.fromkeys(("library.values", "library.mask"), (runs, points, 3)),
+        "library.merit": (runs,),
+        **dict.fromkeys(("ranges.low", "ranges.high"), (points, 3)),
+        **dict.fromkeys(("bands.low", "bands.high"), (len(LEVELS), *table)),
+        "bands.typical": table,
+        "bands.good": (2, len(LEVELS), len(SEEN)),
+    }
+
+
+def _check_arrays(tensors: Mapping[str, NDArray], shapes: Mapping[str, tuple[int, ...]]) -> None:
+    for name, shape in shapes.items():
+        if name == "bands.good" and name not in tensors:  # not every fit measures it
+            continue
+        array, kind = tensors[name], "b" if name == "library.mask" else "f"
+        if array.shape != shape or array.dtype.kind != kind:
+            raise ValueError(f"array {name!r} must be {kind} of shape {shape}, got {array.dtype} of {array.shape}")
+        if not np.all(np.isfinite(array)):
+            raise ValueError(f"array {name!r} holds a value that is not finite")

@@ -2,9 +2,10 @@
 
 Comes in: how much of a run was seen, and which points are forecast. Goes out: how far below and above the forecast the
 truth lay, in model units, for a share of held-out runs. The table is measured by a fit on runs it did not train on, in
-bins of (seen, target), and interpolated. Where an ensemble's members disagree more than they did there, intervals
-widen; the table is measured with that. Good runs are forecast more closely than bad ones: the final metric of a run
-that is steered to be good has a table of its own, from the better half of those runs.
+bins of (seen, target), and interpolated, also across bins in which nothing was logged (a metric is rare): between two
+validations an interval goes from the width at one to the width at the other. Where an ensemble's members disagree more
+than they did there, intervals widen; the table is measured with that. Good runs are forecast more closely than bad
+ones: the final metric of a run that is steered to be good has a table of its own, from the better half of those runs.
 """
 
 import dataclasses
@@ -18,6 +19,7 @@ from lodestar.forecaster.preprocessing.normaliser import METRIC
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 SEEN = np.array([0.03, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0])
 TARGETS = np.linspace(0.05, 1.0, 20)
+UNMEASURED = 2.0  # the offset, either way, that stands in a table where too few held-out runs logged anything
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +34,18 @@ class Intervals:
     high: IntervalTable
     typical: SpreadTable
     good: FinalTable | None = None
+
+    def __post_init__(self):
+        """Fill what was not measured from its neighbours in time; files of release one hold such bins too."""
+        blank = np.all((self.low == -UNMEASURED) & (self.high == UNMEASURED), axis=0)
+        for row, channel in np.argwhere(blank.any(axis=1) & ~blank.all(axis=1)):
+            known = ~blank[row, :, channel]
+            for name in ("low", "high"):
+                table = getattr(self, name).copy()
+                table[:, row, :, channel] = [
+                    np.interp(TARGETS, TARGETS[known], offsets[known]) for offsets in table[:, row, :, channel]
+                ]
+                object.__setattr__(self, name, table)
 
     @classmethod
     def wide(cls) -> "Intervals":

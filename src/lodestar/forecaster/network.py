@@ -179,15 +179,15 @@ def _mlp_shapes(name: str, inputs: int, outputs: int, width: int, depth: int) ->
 
 
 def _check(shape: Architecture, weights: Mapping[str, NDArray]) -> None:
-    members = {value.shape[0] for value in weights.values() if value.ndim}
-    if len(members) != 1:
+    members = {value.shape[0] if value.ndim else 0 for value in weights.values()}
+    if len(members) != 1 or members == {0}:
         raise ForecasterError(f"the weights disagree on the number of members: {sorted(members)}")
     for name, expected in weight_shapes(shape).items():
         if name not in weights:
             raise ForecasterError(f"weight {name!r} is missing. Fix: fit the forecaster again")
         if weights[name].shape[1:] != expected:
             raise ForecasterError(f"weight {name!r} must have shape {expected}, got {weights[name].shape[1:]}")
-        if not np.all(np.isfinite(weights[name])):
+        if weights[name].dtype.kind != "f" or not np.all(np.isfinite(weights[name])):
             raise ForecasterError(f"weight {name!r} holds a value that is not finite. Fix: fit the forecaster again")
 
 

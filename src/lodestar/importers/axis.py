@@ -26,7 +26,7 @@ class Placed:
 
 def stands_still(plan: FetchPlan, logged: Curves) -> bool:
     """Whether the tracker's clock says nothing: many values, all at one step."""
-    if plan.step is not None or plan.clock_is_column:
+    if plan.step is not None or plan.mapped.clock_is_column:
         return False
     curves = [logged[name] for name in plan.quantities.values() if name in logged]
     steps = np.concatenate([curve.steps for curve in curves]) if curves else np.zeros(0)

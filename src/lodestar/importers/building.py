@@ -13,7 +13,7 @@ from lodestar.importers.axis import place
 from lodestar.importers.ledger import origin
 from lodestar.importers.merging import merge
 from lodestar.importers.plan import FetchPlan
-from lodestar.importers.reader import AbstractReader, Curves
+from lodestar.importers.reader import AbstractReader, Curves, clean
 from lodestar.runs.note import Note, NoteKind
 from lodestar.runs.run import Facts, Run, Scalar, Series, Status
 from lodestar.schedules import reconstruct
@@ -50,9 +50,9 @@ def build(plan: FetchPlan, name: str, logged: Curves, reader: AbstractReader) ->
         direction=plan.guess.direction,
         status=_status(plan.facts.get("status"), curves, total),
         total_steps=max(total or 0, last),
-        metric_name=plan.quantities.get("metric", plan.guess["metric"]) or "metric",
+        metric_name=clean(plan.quantities.get("metric", plan.guess["metric"]) or "metric"),
         facts=facts,
-        notes=tuple(notes),
+        notes=tuple(Note(clean(note), note.kind) for note in notes),
     )
 
 
@@ -75,7 +75,7 @@ def _missing_lr(
     plan: FetchPlan, loss: Series, facts: Facts, notes: list[Note], *, in_epochs: bool
 ) -> tuple[Series, Facts]:
     """The learning rate rebuilt, and the facts marked so; or none, with a note on why not."""
-    if not plan.rebuild_lr:
+    if not plan.mapped.choices.rebuild_lr:
         notes.append(Note("no learning rate was logged", NoteKind.MISSING))
         return Series.empty(), facts
     rates, sentence = reconstruct(plan.run.config, loss.steps, in_epochs=in_epochs)
@@ -93,7 +93,7 @@ def _total(text: str | None, last: int, notes: list[Note]) -> int | None:
     if text is None:
         return None
     total = _as_number(text)
-    if total is None or total < last:
+    if total is None or total < last or total > 2.0**62:
         notes.append(Note(f"planned length {text!r} was excluded: steps go up to {last}", NoteKind.EXCLUDED))
         return None
     return int(total)

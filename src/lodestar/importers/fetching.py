@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from lodestar._errors import RunError
 from lodestar.importers.axis import epochs_of, stands_still
 from lodestar.importers.plan import FetchPlan
-from lodestar.importers.reader import AbstractBulkReader, AbstractReader, Curves
+from lodestar.importers.reader import AbstractBulkReader, AbstractReader, Curves, about_one_run
 
 Answer = Curves | RunError
 _AHEAD = 2
@@ -39,7 +39,8 @@ def _fetch_group(reader: AbstractReader, group: Sequence[FetchPlan]) -> list[Ans
         return [_fetch_one(reader, plan) for plan in group]
     wanted = list(dict.fromkeys(name for plan in group for name in plan.wanted))
     try:
-        found = reader.fetch_many([plan.run for plan in group], wanted)
+        with about_one_run():
+            found = reader.fetch_many([plan.run for plan in group], wanted)
     except RunError:  # one of them is bad: find out which
         return [_fetch_one(reader, plan) for plan in group]
     return [_with_epochs(reader, plan, found.get(plan.run.key, {})) for plan in group]
@@ -47,7 +48,8 @@ def _fetch_group(reader: AbstractReader, group: Sequence[FetchPlan]) -> list[Ans
 
 def _fetch_one(reader: AbstractReader, plan: FetchPlan) -> Answer:
     try:
-        return _with_epochs(reader, plan, reader.fetch(plan.run, plan.wanted))
+        with about_one_run():
+            return _with_epochs(reader, plan, reader.fetch(plan.run, plan.wanted))
     except RunError as error:
         return error
 

@@ -16,7 +16,7 @@ from lodestar.importers.fetching import fetch_all
 from lodestar.importers.ledger import Ledger
 from lodestar.importers.mapping import Mapped, map_header, map_runs
 from lodestar.importers.plan import FetchPlan, plan
-from lodestar.importers.reader import AbstractHeadedReader, AbstractReader, ListedRun
+from lodestar.importers.reader import AbstractHeadedReader, AbstractReader, ListedRun, about_one_run
 from lodestar.importers.report import ImportReport
 from lodestar.runs.run import Run
 from lodestar.runs.store import RunStore
@@ -62,12 +62,12 @@ class RunImport:
         ledger = Ledger(store, self.reader)
         todo = self._todo(ledger)
         before = {run.key for run in self.runs if ledger.stored(run)}
-        store = RunStore.create(store.address)
+        store.make()
         try:
             for batch in _batches(self._built(todo, ledger)):
-                store.add_many(run for _, run in batch)
-                self._tell_imported(batch)
-                self.report.replaced += [run.name for key, run in batch if key in before]
+                stored = self._added(store, batch)
+                self._tell_imported(stored)
+                self.report.replaced += [run.name for key, run in stored if key in before]
         finally:
             ledger.save()
         return self.report
@@ -82,7 +82,7 @@ class RunImport:
     def _listed(self, name: str | None, limit: int | None) -> list[ListedRun]:
         runs: list[ListedRun] = []
         seen = 0
-        for run in self.reader.list():
+        for run in map(ListedRun.cleaned, self.reader.list()):
             seen += 1
             if name is None or fnmatch.fnmatchcase(run.name, name):
                 runs.append(run)
@@ -120,12 +120,27 @@ class RunImport:
             try:
                 if isinstance(answer, RunError):
                     raise answer
-                yield planned.run.key, build(planned, ledger.name(planned.run), answer, self.reader)
+                with about_one_run():
+                    run = build(planned, ledger.name(planned.run), answer, self.reader)
             except RunError as error:
                 self.report.left_out.append((planned.run.name, str(error)))
                 ledger.remember_left_out(planned.run, planned.stamp, str(error))
+            else:
+                yield planned.run.key, run
         if isinstance(self.reader, AbstractHeadedReader):
             self.report.notes += self.reader.oddities
+
+    def _added(self, store: RunStore, batch: Sequence[tuple[str, Run]]) -> Sequence[tuple[str, Run]]:
+        """Store a batch; of one that holds a run no store can take, that run is left out with the reason."""
+        try:
+            with about_one_run():
+                store.add_many(run for _, run in batch)
+        except RunError as error:
+            if len(batch) > 1:
+                return [pair for each in batch for pair in self._added(store, [each])]
+            self.report.left_out.append((batch[0][1].name, str(error)))
+            return []
+        return batch
 
     def _rows_read(self, file: int, files: int, rows: int) -> None:
         self._on_progress(0, len(self.runs), f"file {file + 1} of {files}, {rows:,} rows")

@@ -9,9 +9,11 @@ file beside the segments: without it, they are merely looked at again. Where run
 import json
 import logging
 
+from lodestar._credentials import cleaned
+from lodestar._plain import from_json
 from lodestar.importers.plan import FetchPlan
 from lodestar.importers.reader import AbstractReader, ListedRun
-from lodestar.runs.folder import AbstractFolder, open_folder
+from lodestar.runs.folder import AbstractFolder
 from lodestar.runs.run import Scalar
 from lodestar.runs.store import RunStore
 
@@ -37,7 +39,7 @@ class Ledger:
     """The memory of one store about one reader; without a store, that of an empty one."""
 
     def __init__(self, store: RunStore | None, reader: AbstractReader):
-        self._folder = None if store is None or reader.names_are_keys else open_folder(store.address)
+        self._folder = None if store is None or reader.names_are_keys else store.folder
         self._who = identity(reader)
         self._by_name = reader.names_are_keys
         self._names: dict[str, str] = {}
@@ -95,11 +97,11 @@ class Ledger:
 def _read(folder: AbstractFolder) -> dict[str, dict[str, tuple[str, str]]]:
     """What the file says; nothing if it is not there, and nothing (with a warning) if it is damaged or newer."""
     try:
-        whole = json.loads(folder.read(FILE))
+        whole = from_json(folder.read(FILE))
         if whole["lodestar left out"] != VERSION:
             raise ValueError("it was written by another version")
         return {
-            who: {key: (str(stamp), str(reason)) for key, (stamp, reason) in runs.items()}
+            cleaned(who): {key: (str(stamp), cleaned(reason)) for key, (stamp, reason) in runs.items()}
             for who, runs in whole["runs"].items()
         }
     except FileNotFoundError:

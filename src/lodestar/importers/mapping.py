@@ -54,8 +54,27 @@ class Mapped:
 
 
 def map_header(guess: RoleGuess, runs: Sequence[ListedRun], choices: Choices) -> Mapped:
-    """The mapping where the guess was made from a header, before the runs were known."""
-    return Mapped(guess, _counted(runs), len(runs), None, choices, clock_is_column=guess["step"] is not None)
+    """The mapping where the guess was made from a header, before it was known how many runs have each column."""
+    counts = _counted(runs)
+    stated = choices.stated(CURVES)
+    free = [name for name in counts if name not in stated.values() and is_curve(name)]
+    again = guess_roles(free, overrides=dict.fromkeys(stated, NONE), direction="min", required=(), counts=counts)
+    for role in CURVES:
+        if role not in stated and again[role] is not None:
+            guess = guess.with_role(role, again[role], again.reasons[role])
+    way, why = judge_direction(guess["metric"], choices.direction)
+    guess = dataclasses.replace(guess, direction=way, reasons={**guess.reasons, "direction": why})
+    guess = _with_counts(guess, counts, len(runs))
+    return Mapped(guess, counts, len(runs), None, choices, clock_is_column=guess["step"] is not None)
+
+
+def _with_counts(guess: RoleGuess, counts: Mapping[str, int], runs: int) -> RoleGuess:
+    """Say so where a curve was taken that not all runs have."""
+    for role in CURVES:
+        name = guess[role]
+        if name is not None and counts.get(name, 0) < runs:
+            guess = guess.with_role(role, name, f"{guess.reasons[role]}; {counts.get(name, 0)} of {runs} runs have it")
+    return guess
 
 
 def map_runs(runs: Sequence[ListedRun], choices: Choices, reader: AbstractReader) -> Mapped:
@@ -115,25 +134,26 @@ def _step(stated: str | None, counts: Mapping[str, int], clock: str, calls: bool
 
 
 def _guess(choices: Choices, counts: Mapping[str, int], facts: list[str], step: str, runs: int) -> RoleGuess:
-    """What most runs logged comes first; what few did stands in where nothing else fits."""
+    """The guess over what all runs logged; what a run states once may be a fact."""
     stated = choices.stated((*CURVES, *FROM_CONFIG)) | {"step": step, "run": NONE, "status": NONE}
     if choices.task is not None and choices.task in facts:
         stated["task"] = choices.task
-
-    def among(names: Sequence[str]) -> RoleGuess:
-        columns = dict.fromkeys([step, *names, *(name for name in stated.values() if name in counts)])
-        return guess_roles(columns, facts, overrides=stated, direction="min", required=(), error=TrackerError)
-
-    guess = among([name for name, count in counts.items() if count >= _MOST * runs])
-    rare = among(list(counts))
-    fill = [role for role in CURVES if guess[role] is None and rare[role] is not None]
-    columns = {**guess.columns, **{role: rare[role] for role in fill}}
+    named = [name for name in counts if is_curve(name) or name in stated.values()]
+    guess = guess_roles(
+        dict.fromkeys([step, *named]),
+        facts,
+        overrides=stated,
+        direction="min",
+        required=(),
+        counts=counts,
+        error=TrackerError,
+    )
+    columns = dict(guess.columns)
     # What a config states is never a quantity logged over time, whatever its name.
     columns |= {role: None for role in FACTS if columns[role] not in facts and role not in stated}
-    reasons = {**guess.reasons, **{role: rare.reasons[role] for role in fill}}
-    reasons |= {role: "nothing logged has such a name" for role in CURVES if columns[role] is None}
+    reasons = {**guess.reasons} | {role: "nothing logged has such a name" for role in CURVES if columns[role] is None}
     direction, reasons["direction"] = judge_direction(columns["metric"], choices.direction, TrackerError)
-    return RoleGuess(columns, reasons, direction, "tracker")
+    return _with_counts(RoleGuess(columns, reasons, direction, "tracker"), counts, runs)
 
 
 def _with_groups(mapped: Mapped) -> Mapped:
@@ -194,9 +214,9 @@ def listed_counts(counts: Mapping[str, int], most: int = 20) -> str:
     return shown if len(order) <= most else f"{shown} and {len(order) - most} more"
 
 
-def natural(name: str) -> list[tuple[int, str]]:
+def natural(name: str) -> list[tuple[float, str]]:
     """A key that sorts group 2 before group 10."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+    return [(float(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def _without_numbers(name: str) -> str:

@@ -14,6 +14,7 @@ from lodestar.importers.mapping import FROM_CONFIG, Mapped, natural
 from lodestar.importers.reader import ListedRun
 from lodestar.importers.roles import CURVES, RoleGuess, guess_roles
 from lodestar.runs.note import Note, NoteKind
+from lodestar.runs.run import OUR_TASK
 
 VERSION = 1
 """Of the way runs are read: when it changes, runs are imported again."""
@@ -24,13 +25,18 @@ class FetchPlan:
     """One run's roles: `quantities` by role (only those the run logged), `step` (None: the source's own clock)."""
 
     run: ListedRun
+    mapped: Mapped
     quantities: Mapping[str, str]
-    step: str | None
     facts: Mapping[str, str]
-    guess: RoleGuess
-    rebuild_lr: bool
     notes: tuple[Note, ...] = ()
-    clock_is_column: bool = False
+
+    @property
+    def step(self) -> str | None:
+        return self.mapped.step
+
+    @property
+    def guess(self) -> RoleGuess:
+        return self.mapped.guess
 
     @property
     def wanted(self) -> list[str]:
@@ -39,24 +45,17 @@ class FetchPlan:
     @property
     def stamp(self) -> str:
         """Changes when the run, or what is taken from it, changes."""
-        said = [VERSION, self.run.version, dict(self.quantities), self.step, dict(self.facts), self.rebuild_lr]
-        text = json.dumps([*said, str(self.guess.direction)], sort_keys=True, default=str)
+        said = [VERSION, self.run.version, dict(self.quantities), self.step, dict(self.facts)]
+        text = json.dumps(
+            [*said, self.mapped.choices.rebuild_lr, str(self.guess.direction)], sort_keys=True, default=str
+        )
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def plan(run: ListedRun, mapped: Mapped) -> FetchPlan:
     notes: list[Note] = []
     quantities = {role: name for role in CURVES if (name := _quantity(role, run, mapped, notes))}
-    return FetchPlan(
-        run=run,
-        quantities=quantities,
-        step=mapped.step,
-        facts=_facts(run, mapped),
-        guess=mapped.guess,
-        rebuild_lr=mapped.choices.rebuild_lr,
-        notes=(*run.notes, *notes),
-        clock_is_column=mapped.clock_is_column,
-    )
+    return FetchPlan(run, mapped, quantities, _facts(run, mapped), (*run.notes, *notes))
 
 
 def _quantity(role: str, run: ListedRun, mapped: Mapped, notes: list[Note]) -> str | None:
@@ -81,7 +80,7 @@ def _own(role: str, run: ListedRun, usual: str) -> str | None:
 
 
 def _facts(run: ListedRun, mapped: Mapped) -> dict[str, str]:
-    """What the config states, as texts; the task is the tracker's group unless the user names another."""
+    """What the config states, as texts; the task is as our exporters left it, or the tracker's group, or the user's."""
     guess = mapped.guess
     found = {role: str(run.config[key]) for role in FROM_CONFIG if (key := guess[role]) in run.config and key}
     if found.get("total", "").strip().startswith("-"):  # Transformers' way to say: not stated
@@ -93,5 +92,5 @@ def _facts(run: ListedRun, mapped: Mapped) -> dict[str, str]:
     key = guess["task"]
     in_config = str(run.config[key]) if key and key in run.config else None
     stated = in_config if task is not None and task == key else task
-    named = stated or run.group or in_config
+    named = stated or str(run.config.get(OUR_TASK, "")) or run.group or in_config
     return {**found, **({"task": named} if named else {}), **({"status": run.state} if run.state else {})}

@@ -6,6 +6,7 @@ A new reader is one file with one class that passes `lodestar.testing.ReaderCont
 """
 
 import abc
+import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar
@@ -13,10 +14,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar._errors import LodestarError, TrackerError
+from lodestar._credentials import cleaned, safe_cause, stripped
+from lodestar._errors import LodestarError, RunError, TrackerError
+from lodestar._plain import storable
 from lodestar.importers.choices import Choices
-from lodestar.importers.roles import RoleGuess
-from lodestar.runs.note import Note
+from lodestar.importers.roles import RoleGuess, listed_names
+from lodestar.runs.note import Note, NoteKind
 from lodestar.runs.run import Scalar
 
 
@@ -46,6 +49,15 @@ class ListedRun:
     place: str = ""
     notes: tuple[Note, ...] = ()
 
+    def cleaned(self) -> "ListedRun":
+        """The same in valid Unicode, which is all a file can hold; what it logged keeps its names, to be fetched by."""
+        config = {clean(key): clean(value) if isinstance(value, str) else value for key, value in self.config.items()}
+        name, group = clean(self.name), None if self.group is None else clean(self.group)
+        if (name, group, config) == (self.name, self.group, self.config):
+            return self
+        note = Note("its name, task or config is no valid Unicode: the odd signs were written out", NoteKind.ORIGIN)
+        return dataclasses.replace(self, name=name, group=group, config=config, notes=(*self.notes, note))
+
 
 @dataclasses.dataclass(frozen=True)
 class LoggedCurve:
@@ -64,6 +76,12 @@ class LoggedCurve:
         steps, values = np.array(points, np.float64).reshape(-1, 2).T.copy()
         return cls(steps, values, notes)
 
+    @classmethod
+    def joined(cls, pieces: Sequence["LoggedCurve"], notes: tuple[Note, ...] = ()) -> "LoggedCurve":
+        """Pieces one after another."""
+        steps = np.concatenate([np.zeros(0), *(piece.steps for piece in pieces)])
+        return cls(steps, np.concatenate([np.zeros(0), *(piece.values for piece in pieces)]), notes)
+
     def __len__(self) -> int:
         return len(self.steps)
 
@@ -79,6 +97,55 @@ class LoggedCurve:
 
 
 Curves = Mapping[str, LoggedCurve]
+
+
+clean = storable  # a lone surrogate is written out, as \\udc80
+
+
+@contextlib.contextmanager
+def about_one_run() -> Iterator[None]:
+    """Turns an error nobody thought of, in one run's data, into a `RunError`: it is left out, and the others go on."""
+    try:
+        yield
+    except LodestarError:
+        raise
+    except Exception as error:
+        why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        raise RunError(f"its data cannot be understood ({why}). Fix: mend what it logged, or leave it out") from error
+
+
+def described(run: ListedRun, describe: Callable[[], ListedRun | None]) -> ListedRun | None:
+    """What `describe` says of a run; the bare run with its trouble where that cannot be read."""
+    try:
+        with about_one_run():
+            return describe()
+    except RunError as error:
+        return dataclasses.replace(run, trouble=str(error))
+
+
+@contextlib.contextmanager
+def told(address: str, whose: str, what: str) -> Iterator[None]:
+    """Turns whatever another library raises into a `TrackerError` that says who could not do what, and why."""
+    try:
+        yield
+    except TrackerError:
+        raise
+    except Exception as error:  # noqa: BLE001  each database has its own
+        why = " ".join(cleaned(error, address).split())[:300] or type(error).__name__
+        text = f"{what} {stripped(address)}: {why}. Fix: check the address, and what {whose} says"
+        raise TrackerError(text) from safe_cause(error, address)
+
+
+def chosen(wanted: str | Sequence[str], there: Sequence[str], what: str, address: str) -> list[str]:
+    """The names a user gave, as a list, each checked to be one of those that are there."""
+    names = [wanted] if isinstance(wanted, str) else list(wanted)
+    for name in names:
+        if name not in there:
+            raise TrackerError(
+                f"{address} has no {what} {name!r}. It has: {listed_names(there)}. "
+                f"Fix: name one of these (--{what} NAME), or leave it out for all"
+            )
+    return names
 
 
 class AbstractReader(abc.ABC):

@@ -69,7 +69,11 @@ _ALL = (
             "logs/ --out runs --dry-run",
         ),
         (
-            ReaderOption("run", "COLUMN", "The run's name. None: a file is a run."),
+            ReaderOption(
+                "run",
+                "COLUMN",
+                "The run's name, or COLUMN,COLUMN that tell runs apart together. None: a file is a run.",
+            ),
             ReaderOption("status", "COLUMN", "How the run ended: finished, diverged, killed, ..."),
             ReaderOption(
                 "layout", "auto|long|wide", "A row, or a column, for each run.", allowed=("auto", "long", "wide")

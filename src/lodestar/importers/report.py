@@ -3,6 +3,7 @@
 import dataclasses
 
 from lodestar.importers.roles import RoleGuess
+from lodestar.runs.note import Note
 
 
 @dataclasses.dataclass
@@ -17,7 +18,7 @@ class ImportReport:
     unchanged: list[str] = dataclasses.field(default_factory=list)
     replaced: list[str] = dataclasses.field(default_factory=list)
     left_out: list[tuple[str, str]] = dataclasses.field(default_factory=list)
-    notes: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+    notes: list[tuple[str, Note]] = dataclasses.field(default_factory=list)
 
     def as_dict(self) -> dict[str, object]:
         return {

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lodestar._errors import LodestarError, TableError
 from lodestar.importers import words
+from lodestar.runs.metric_name import guess_direction
 from lodestar.runs.run import Direction
 
 CURVES = ("loss", "metric", "lr")
@@ -16,6 +17,7 @@ FACTS = ("run", "total", "schedule", "peak_lr", "seed", "task", "status")
 ROLES = ("step", *CURVES, *FACTS)
 NONE = "none"
 """An override that says: there is no such column."""
+_MOST = 0.8  # of the runs that have the commonest column of a role: what has fewer is left, whatever its name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,10 +32,10 @@ class RoleGuess:
     def __getitem__(self, role: str) -> str | None:
         return self.columns.get(role)
 
-    @property
-    def step_is_epoch(self) -> bool:
-        """Whether epochs stand in for steps."""
-        return "epoch" in words.tokens(self["step"] or "")
+    def with_role(self, role: str, column: str | None, why: str) -> "RoleGuess":
+        """The same with another column for a role."""
+        columns, reasons = {**self.columns, role: column}, {**self.reasons, role: why}
+        return dataclasses.replace(self, columns=columns, reasons=reasons)
 
     def as_dict(self) -> dict[str, object]:
         return {
@@ -52,11 +54,13 @@ def guess_roles(
     direction: Direction | str | None = None,
     layout: str = "long",
     required: Iterable[str] = ("loss", "metric"),
+    counts: Mapping[str, int] | None = None,
     error: type[LodestarError] = TableError,
 ) -> RoleGuess:
     """Find each role among `columns` (and the per-run ones among `facts`); `overrides` come first.
 
-    A `required` role that no column fits is an `error`; the others may be missing.
+    A `required` role that no column fits is an `error`; the others may be missing. With `counts`, of how many runs have
+    each column, one that most have comes before one with a better name.
     """
     columns, facts = list(columns), list(facts)
     stated = _checked_overrides(overrides or {}, columns + facts, error)
@@ -67,20 +71,12 @@ def guess_roles(
             found[role], reasons[role] = stated[role], "as you said"
             continue
         taken = {name for name in (*found.values(), *stated.values()) if name}
-        found[role], reasons[role] = _find(role, [c for c in columns if c not in taken], facts, found)
+        found[role], reasons[role] = _find(role, [c for c in columns if c not in taken], facts, found, counts or {})
     for role in required:
         if found[role] is None and role not in stated:
             raise error(_cannot_find(role, columns))
     way, reasons["direction"] = judge_direction(found["metric"], direction, error)
     return RoleGuess(found, reasons, way, layout)
-
-
-def guess_direction(metric: str) -> Direction | None:
-    """Whether more is better, judged by the metric's name; None if the name does not tell."""
-    parts = words.tokens(metric)
-    if parts & words.HIGHER:
-        return Direction.MAX
-    return Direction.MIN if parts & words.LOWER else None
 
 
 def judge_direction(
@@ -111,12 +107,20 @@ def is_step(name: str) -> bool:
     return words.plain(name) in words.EXACT["step"]
 
 
-def _find(role: str, columns: list[str], facts: list[str], found: Mapping[str, str | None]) -> tuple[str | None, str]:
+def run_columns(columns: Sequence[str]) -> list[str]:
+    """The columns that are called a run, the likeliest first."""
+    return [name for wanted in words.EXACT["run"] for name in columns if words.plain(name) == wanted]
+
+
+def _find(
+    role: str, columns: list[str], facts: list[str], found: Mapping[str, str | None], counts: Mapping[str, int]
+) -> tuple[str | None, str]:
     if role in CURVES:
-        best = max(columns, key=lambda name: _score(role, name), default=None)
-        if best is None or _score(role, best) <= 0:
-            return None, "no column has such a name"
-        return best, _why(role, best)
+        fitting = [name for name in columns if _score(role, name) > 0]
+        most = max((counts.get(name, 0) for name in fitting), default=0)
+        common = [name for name in fitting if counts.get(name, 0) >= _MOST * most]
+        best = max(common, key=lambda name: _score(role, name), default=None)
+        return (None, "no column has such a name") if best is None else (best, _why(role, best))
     for wanted in _names_for(role, found):
         for name in columns:
             if words.plain(name) == wanted:
@@ -174,7 +178,8 @@ def _checked_overrides(
             raise ValueError(f"{role!r} is no role of a column. Fix: use one of {', '.join(ROLES)}")
         if name is None:
             continue
-        if name in names or (role == "total" and name.isdigit()):
+        several = role == "run" and all(part in names for part in name.split(","))
+        if name in names or several or (role == "total" and name.isdigit()):
             stated[role] = name
         elif name.lower() == NONE:
             stated[role] = None

@@ -94,8 +94,8 @@ class Catalog:
         return StoreError(f"the store at {self.folder.address} changes faster than it can be read. Fix: try again")
 
     def stream(self, index: dict[str, NewestRow], *, skip_damaged: bool, follow: bool = True) -> Iterator[Run]:
-        """The runs of an index, one segment in memory at a time. Where a segment is gone, its runs are looked for in
-        their new place (`follow`), or it is a `FileNotFoundError`.
+        """The runs of an index, one segment in memory at a time. Where a segment is gone, all runs still to come are
+        looked for anew (`follow`), so that a merged segment is decoded once; or it is a `FileNotFoundError`.
         """
         queue = collections.deque(_by_file(index))
         while queue:
@@ -106,7 +106,8 @@ class Catalog:
                 if not follow:
                     raise
                 fresh = self.index(skip_damaged=skip_damaged)
-                queue.extend(_by_file({name: fresh[name] for name in names if name in fresh}))
+                rest = [*names, *(name for _, others in queue for name in others)]
+                queue = collections.deque(_by_file({name: fresh[name] for name in rest if name in fresh}))
             except segment.Damaged as error:
                 self._known[file] = Damage(self.folder.place(file), str(error), tuple(names))
                 self._report(index, skip_damaged)

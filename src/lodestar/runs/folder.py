@@ -19,7 +19,7 @@ _BROKEN = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/(?!/)")  # one letter would be 
 
 
 class AbstractFolder(abc.ABC):
-    """A flat folder of files that never change once written. `address` is how people name it."""
+    """A flat folder of files that never change once written. `address` is how people name it, without credentials."""
 
     address: str
 
@@ -111,13 +111,13 @@ class LocalFolder(AbstractFolder):
             with (self.path / name).open("rb") as file:
                 length = file.seek(0, os.SEEK_END)
                 file.seek(max(length - size, 0))
-                found[name] = file.read(size)
+                found[name] = file.read(min(size, length))
         return found
 
     def make(self) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
         for lock in self.LOCKS:
-            (self.path / lock).touch()
+            os.close(_disk.open_own(self.path / lock, os.O_WRONLY | os.O_CREAT))
 
     def write(self, name: str, data: bytes | memoryview) -> None:
         _disk.write_whole(self.path / name, data)

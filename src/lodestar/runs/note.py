@@ -6,6 +6,9 @@ here and nowhere else.
 
 import enum
 
+from lodestar._credentials import cleaned
+from lodestar._plain import storable
+
 
 class NoteKind(enum.StrEnum):
     """What a note is about."""
@@ -26,6 +29,8 @@ class NoteKind(enum.StrEnum):
     """What the steps of the run are."""
     ORIGIN = "origin"
     """Files, names and quantities the run came from."""
+    RUNS = "runs"
+    """What tells the runs of a table apart, and what may have been merged."""
     INCOMPLETE = "incomplete"
     """A log that ends early, or lacks some of what was counted."""
     OTHER = "other"
@@ -43,7 +48,7 @@ class Note(str):
 
     def __new__(cls, text: str, kind: NoteKind | str | None = None) -> "Note":
         """The kind is that of `text` if it is a note already, else OTHER."""
-        note = super().__new__(cls, text)
+        note = super().__new__(cls, storable(cleaned(text)))
         note.kind = getattr(text, "kind", NoteKind.OTHER) if kind is None else NoteKind(kind)
         return note
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lodestar import _disk
+from lodestar._credentials import cleaned, safe_cause, stripped
 from lodestar._errors import MissingExtra, StoreError
 from lodestar._extras import install_line, need
 from lodestar.runs.folder import AbstractFolder
@@ -25,8 +26,8 @@ class RemoteFolder(AbstractFolder):
     """A folder of objects, or of files on another machine."""
 
     def __init__(self, address: str, system: Any, root: str):
-        self.address = address.rstrip("/")
-        self._system, self._root = system, root.rstrip("/")
+        self.address = stripped(address).rstrip("/")
+        self._given, self._system, self._root = address, system, root.rstrip("/")
         protocols = {system.protocol} if isinstance(system.protocol, str) else set(system.protocol)
         self._put_is_whole = bool(protocols & _PUT_IS_WHOLE)
         self._sizes: dict[str, int] = {}
@@ -40,7 +41,9 @@ class RemoteFolder(AbstractFolder):
 
         protocol = address.split("://")[0]
         if "::" in address:
-            raise ValueError(f"a store's address must be a plain one, got the chain {address!r}. Fix: its last part")
+            raise ValueError(
+                f"a store's address must be a plain one, got the chain {stripped(address)!r}. Fix: its last part"
+            )
         try:
             get_filesystem_class(protocol)
         except ImportError as error:
@@ -51,10 +54,10 @@ class RemoteFolder(AbstractFolder):
             ) from error
         except ValueError as error:
             raise StoreError(
-                f"{address}: there is no protocol {protocol!r}. Fix: use s3://, gs://, az://, file:// or another that "
-                "fsspec knows, or a plain path"
+                f"{stripped(address)}: there is no protocol {protocol!r}. Fix: use s3://, gs://, az://, file:// or "
+                "another that fsspec knows, or a plain path"
             ) from error
-        with _told(f"cannot open {address}"):
+        with _told(f"cannot open {stripped(address)}", address):
             system, root = url_to_fs(address)
         return cls(address, system, root)
 
@@ -155,23 +158,23 @@ class RemoteFolder(AbstractFolder):
         return self._sizes[name]
 
     def _read(self) -> contextlib.AbstractContextManager[None]:
-        return _told(f"cannot read the store at {self.address}")
+        return _told(f"cannot read the store at {self.address}", self._given)
 
     @contextlib.contextmanager
     def _wrote(self) -> Iterator[None]:
         doing = f"cannot write to {self.address}"
         try:
-            with _told(doing):
+            with _told(doing, self._given):
                 yield
         except FileNotFoundError as error:
             raise StoreError(
-                f"{doing}: there is no such bucket or folder ({_first_line(error)}). Fix: make the bucket, or check "
-                "its name; what was stored before is untouched"
-            ) from error
+                f"{doing}: there is no such bucket or folder ({_first_line(error, self._given)}). Fix: make the "
+                "bucket, or check its name; what was stored before is untouched"
+            ) from safe_cause(error, self._given)
 
 
 @contextlib.contextmanager
-def _told(doing: str) -> Iterator[None]:
+def _told(doing: str, address: str) -> Iterator[None]:
     """Whatever the address's package raises, in a sentence. A file that is not there is for the caller."""
     try:
         yield
@@ -179,17 +182,18 @@ def _told(doing: str) -> Iterator[None]:
         raise
     except PermissionError as error:
         raise StoreError(
-            f"{doing}: you have no permission ({_first_line(error)}). Fix: check your credentials, and that they may "
-            "list, read, write and delete there"
-        ) from error
-    except NotImplementedError as error:
-        raise StoreError(f"{doing}: this kind of address cannot do that. Fix: use s3://, gs:// or a path") from error
-    except Exception as error:
+            f"{doing}: you have no permission ({_first_line(error, address)}). Fix: check your credentials, and that "
+            "they may list, read, write and delete there"
+        ) from safe_cause(error, address)
+    except NotImplementedError:
+        raise StoreError(f"{doing}: this kind of address cannot do that. Fix: use s3://, gs:// or a path") from None
+    except Exception as error:  # noqa: BLE001  each package has its own
         raise StoreError(
-            f"{doing}: {_first_line(error)}. Fix: check the address, your credentials and the network, then try again"
-        ) from error
+            f"{doing}: {_first_line(error, address)}. Fix: check the address, your credentials and the network, then "
+            "try again"
+        ) from safe_cause(error, address)
 
 
-def _first_line(error: BaseException) -> str:
-    text = str(error).strip().splitlines()
+def _first_line(error: BaseException, address: str) -> str:
+    text = cleaned(error, address).strip().splitlines()
     return (text[0].rstrip(".") if text else "") or type(error).__name__

@@ -9,16 +9,35 @@ import dataclasses
 import enum
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lodestar._credentials import cleaned
 from lodestar._errors import RunError
+from lodestar._plain import storable
 from lodestar.runs.note import Note
 
 Scalar = str | int | float | bool
-OUR_METRIC, OUR_DIRECTION = "lodestar_metric", "lodestar_direction"
+OUR_METRIC, OUR_DIRECTION, OUR_TASK = "lodestar_metric", "lodestar_direction", "lodestar_task"
 """Settings that our exporters leave with a run, so that an import need not guess."""
+OUR_MODE, STEERED = "lodestar_mode", "lodestar"
+"""Where a scheduler's mode stands among those settings, and what the schedule of a run it steered is called."""
+
+OPTIMIZERS = {"optimizer", "optimiser", "optim", "opt", "optimizer_name", "optimizer_type"}
+"""What trackers call the optimizer, without what stands before the last dot."""
+SIZES = {
+    "params",
+    "n_params",
+    "num_params",
+    "parameters",
+    "n_parameters",
+    "num_parameters",
+    "model_params",
+    "model_size",
+}
+"""Names under which people keep the size of a model."""
 
 
 class Direction(enum.StrEnum):
@@ -77,10 +96,21 @@ class Series:
         end = int(np.searchsorted(self.steps, step, side="right"))
         return Series(self.steps[:end], self.values[:end])
 
+    def held_until(self, last_step: int) -> int:
+        """The last step at which the last value may be taken for known, where it changes as a learning rate does.
+
+        As long as it once went unlogged, or a hundredth of the run, for a last validation after the last update.
+        """
+        gap = int(np.diff(self.steps).max()) if len(self) > 1 else 0
+        return min(last_step, int(self.steps[-1]) + max(gap, last_step // 100))
+
 
 @dataclasses.dataclass(frozen=True)
 class Facts:
-    """What is known about a run besides its curves. All optional; `extra` holds whatever else a tracker knew."""
+    """What is known about a run besides its curves. All optional; `extra` holds whatever else a tracker knew.
+
+    Credentials in a text (`storage = postgresql://user:password@host/db`) are taken out here, once for all ways in.
+    """
 
     task: str | None = None
     schedule: str | None = None
@@ -88,6 +118,23 @@ class Facts:
     seed: int | None = None
     source: str | None = None
     extra: Mapping[str, Scalar] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self):
+        for name in ("task", "schedule", "source"):
+            object.__setattr__(self, name, _public(getattr(self, name)))
+        if any(_public(value) is not value for value in self.extra.values()):
+            object.__setattr__(self, "extra", {key: _public(value) for key, value in self.extra.items()})
+
+    @property
+    def optimizer(self) -> str:
+        """The optimizer's name, where a tracker or a sweep knew it."""
+        return next((str(v) for name, v in self.extra.items() if name.split(".")[-1].lower() in OPTIMIZERS), "")
+
+    @property
+    def workload(self) -> str:
+        """Task and model size: runs that differ in these are not to be ranked against each other."""
+        sizes = [f"{name}={value}" for name, value in self.extra.items() if name.split(".")[-1].lower() in SIZES]
+        return " ".join([self.task or "", *sizes[:1]]).strip()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,6 +197,12 @@ class Run:
     def replace(self, **changes: object) -> "Run":
         """A copy with some fields changed, validated again."""
         return dataclasses.replace(self, **changes)  # pyright: ignore[reportArgumentType]
+
+
+def _public(value: Any) -> Any:
+    """The value, without credentials if it is a text that has some, and such that a file can hold it."""
+    public = storable(cleaned(value)) if isinstance(value, str) else value
+    return value if public == value else public
 
 
 def _whole(steps: ArrayLike) -> NDArray[np.int64]:

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from lodestar._errors import RunError, StoreError
+from lodestar._errors import MissingExtra, RunError, StoreError
 from lodestar._extras import need, update_line
+from lodestar._plain import from_json, shown, texts, whole
 from lodestar.runs.note import Note, note_of_release_one
 from lodestar.runs.run import Direction, Facts, Run, Series, Status
 from lodestar.runs.summary import RunSummary
@@ -59,7 +60,7 @@ def encode(runs: Sequence[Run], written: Mapping[str, int]) -> memoryview:
 def decode_listing(end: bytes) -> list[SegmentRow]:
     """The rows of a segment without their curves, from its footer."""
     with _damage_told(), need("pyarrow.parquet", "cli").ParquetFile(io.BytesIO(end)) as file:
-        return [SegmentRow(row["name"], row["written"], _summary(row)) for row in _rows(file)]
+        return [SegmentRow(_named(row), whole(row["written"], "written"), _summary(row)) for row in _rows(file)]
 
 
 def footer(data: bytes | memoryview) -> bytes:
@@ -80,33 +81,39 @@ def decode(data: bytes, keep: Iterable[str]) -> Iterator[Run]:
         table = file.read(use_threads=False)
         columns = {key: table.column(key).combine_chunks() for curve in CURVES for key in (f"{curve}_steps", curve)}
     for number, row in enumerate(rows):
-        summary = _summary(row)
-        if row["name"] in wanted and summary is not None:
-            yield _run(summary, {key: column[number].values for key, column in columns.items()})
+        if _named(row) not in wanted or row.get("removed"):
+            continue
+        with _damage_told():
+            run = _run(row, {key: column[number].values for key, column in columns.items()})
+        yield run
 
 
 @contextlib.contextmanager
 def _damage_told() -> Iterator[None]:
-    arrow = need("pyarrow", "cli").ArrowException
+    """Whatever reading it raises, as damage; but a file that is gone, a newer store and a missing package are not."""
     try:
         yield
-    except FileNotFoundError:
+    except (FileNotFoundError, StoreError, MissingExtra, Damaged):
         raise
-    except (arrow, OSError, EOFError, ValueError, KeyError, TypeError) as error:
-        raise Damaged(str(error).splitlines()[0].rstrip(".") or type(error).__name__) from error
+    except Exception as error:
+        said = (str(error) if isinstance(error, ValueError | OSError | RunError) else repr(error)).splitlines()
+        raise Damaged((said[0][:300].rstrip(".") if said else "") or type(error).__name__) from error
 
 
 def _rows(file: Any) -> list[dict[str, Any]]:
     told = file.metadata.metadata or {}
     check_version(told.get(b"lodestar.store"))
-    return json.loads(told[b"lodestar.rows"])
+    rows = from_json(told[b"lodestar.rows"])
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise ValueError("its list of runs is none")
+    return rows
 
 
 def check_version(text: bytes | None) -> None:
     """Refuse what a newer Lodestar wrote; `Damaged` if it is no version at all."""
     if text is None:
         raise Damaged("it carries no Lodestar version, so it is not a run file of ours")
-    if not text.isdigit():
+    if not text.isdigit() or len(text) > 9:
         raise Damaged(f"its version is {text!r}, which is no number")
     if int(text) > VERSION:
         raise StoreError(
@@ -123,27 +130,55 @@ def _listed(run: Run, written: int) -> dict[str, object]:
     return row | {"points": [len(getattr(run, curve)) for curve in CURVES], "facts": _facts(run)}
 
 
+def _named(row: dict[str, Any]) -> str:
+    if not isinstance(row["name"], str) or not row["name"]:
+        raise ValueError(f"a run's name is {shown(row['name'])}")
+    return row["name"]
+
+
 def _summary(row: dict[str, Any]) -> RunSummary | None:
     if row.get("removed"):
         return None
-    points, metric_points, lr_points = row["points"]
+    points, metric_points, lr_points = (whole(count, "points") for count in row["points"])
+    for name in ("total_steps", "last_step"):
+        whole(row[name], name)
+    for name in ("final_metric", "peak_lr"):
+        if not isinstance(row[name], int | float):
+            raise ValueError(f"{name} is {shown(row[name])}")
+    texts([row["metric_name"], *row["notes"]], "metric_name and notes")
+    _check_facts(row["facts"])
     counts = {"points": points, "metric_points": metric_points, "lr_points": lr_points}
     kinds = {"status": Status(row["status"]), "direction": Direction(row["direction"])}
     notes = _notes(row["notes"], row.get("note_kinds"))
-    plain = {key: row[key] for key in ("name", *SMALL)}
-    return RunSummary(**plain | counts | kinds | {"facts": Facts(**row["facts"]), "notes": notes})
+    plain: dict[str, Any] = {key: row[key] for key in ("name", *SMALL)}
+    plain |= {**counts, **kinds, "facts": Facts(**row["facts"]), "notes": notes}
+    return RunSummary(**plain)
 
 
-def _notes(texts: list[str], kinds: list[str] | None) -> tuple[Note, ...]:
+def _check_facts(facts: Any) -> None:
+    """Refuse what no `Facts` was: the fields are plain values, `extra` a table of them."""
+    if not isinstance(facts, dict) or not isinstance(facts.get("extra"), dict):
+        raise ValueError(f"the facts of a run are {shown(facts)}")
+    for name, value in [*facts.items(), *facts["extra"].items()]:
+        fine = isinstance(value, str | int | float | bool | None) and not (name == "peak_lr" and isinstance(value, str))
+        if not fine and name != "extra":
+            raise ValueError(f"the fact {name[:80]!r} of a run is {shown(value)}")
+
+
+def _notes(sentences: list[str], kinds: list[str] | None) -> tuple[Note, ...]:
     """Notes with their kinds, which release one did not write."""
     if kinds is None:
-        return tuple(map(note_of_release_one, texts))
-    return tuple(Note(text, kind) for text, kind in zip(texts, kinds, strict=True))
+        return tuple(map(note_of_release_one, sentences))
+    return tuple(Note(text, kind) for text, kind in zip(sentences, texts(kinds, "note_kinds"), strict=True))
 
 
-def _run(summary: RunSummary, curves: dict[str, Any]) -> Run:
+def _run(row: dict[str, Any], curves: dict[str, Any]) -> Run:
+    summary = _summary(row)
+    assert summary is not None
     arrays = {key: values.to_numpy(zero_copy_only=False) for key, values in curves.items()}
     loss, metric, lr = (Series(arrays[f"{curve}_steps"], arrays[curve]) for curve in CURVES)
+    if (len(loss), len(metric), len(lr)) != (summary.points, summary.metric_points, summary.lr_points):
+        raise ValueError(f"the curves of run {summary.name[:60]!r} are not as long as the list of runs says")
     same = ("name", "direction", "status", "total_steps", "metric_name", "facts", "notes")
     return Run(loss=loss, metric=metric, lr=lr, **{key: getattr(summary, key) for key in same})
 

@@ -3,10 +3,11 @@
 Comes in: `Run`s. Goes out: summaries (a listing reads no curves), a `RunSet`, or a stream with bounded memory.
 
 The folder holds `store.json` (the format's version) and segment files that never change once they have their name. Each
-row of a segment carries the time it was written, and of several rows with one name the newest counts: so a write is one
-rename, the last writer wins, and merging segments (`compact`) changes nothing a reader can see. Runs' names are never
-used as file names. What is inside a segment, `segment.py` knows; which one counts, `catalog.py`; how files are written
-whole on a disk or at an address (s3://, gs://, ...), `folder.py` and `remote.py`.
+row of a segment carries when it was written, and of several rows with one name the newest counts: so a write is one
+rename, the last writer wins, and merging segments (`compact`) changes nothing a reader can see. That stamp is the
+writer's clock or, if later, one more than the newest in the store. Runs' names are never used as file names. What is
+inside a segment, `segment.py` knows; which one counts, `catalog.py`; how files are written whole on a disk or at an
+address (s3://, gs://, ...), `folder.py` and `remote.py`.
 """
 
 import json
@@ -18,9 +19,10 @@ from pathlib import Path
 
 from lodestar import _disk
 from lodestar._errors import StoreError
+from lodestar._plain import from_json
 from lodestar.runs import segment
 from lodestar.runs.catalog import Catalog, Damage, NewestRow, segment_name
-from lodestar.runs.folder import LocalFolder, open_folder
+from lodestar.runs.folder import AbstractFolder, LocalFolder, open_folder
 from lodestar.runs.run import Run
 from lodestar.runs.runset import RunSet
 from lodestar.runs.summary import RunSummary
@@ -45,8 +47,15 @@ class RunStore:
 
     @property
     def address(self) -> str:
-        """Where the store is: a path, or an address. `RunStore(store.address)` is the same store."""
+        """Where the store is, for people: a path, or an address without its credentials. Where there are none,
+        `RunStore(store.address)` is the same store.
+        """
         return self._folder.address
+
+    @property
+    def folder(self) -> AbstractFolder:
+        """What its files lie in."""
+        return self._folder
 
     @property
     def path(self) -> Path:
@@ -68,7 +77,7 @@ class RunStore:
     def create(cls, path: str | os.PathLike[str]) -> "RunStore":
         """A store that is made now if it is not there yet."""
         store = cls(path)
-        store._make()
+        store.make()
         return store
 
     def exists(self) -> bool:
@@ -93,7 +102,7 @@ class RunStore:
 
     def add_many(self, runs: Iterable[Run]) -> int:
         """Store runs from any iterable, some hundreds to a file; returns how many. Each file is all or nothing."""
-        self._make()
+        self.make()
         stored = 0
         for batch in _batches(runs):
             now = self._now()
@@ -183,13 +192,12 @@ class RunStore:
         self._folder.write(name, data)
 
     def _now(self) -> int:
-        """Nanoseconds, always after what the store held when we first wrote: a clock set back does no harm."""
-        if self._last_written == 0:
-            self._last_written = self._catalog.newest_stamp()
-        self._last_written = max(time.time_ns(), self._last_written + 1)
+        """A stamp after every write that has ended, whoever made it: the order hangs on no machine's clock."""
+        self._last_written = max(time.time_ns(), self._catalog.newest_stamp() + 1, self._last_written + 1)
         return self._last_written
 
-    def _make(self) -> None:
+    def make(self) -> None:
+        """Make the store now, if it is not there yet."""
         if self.exists():
             self._check_header()
             return
@@ -207,7 +215,7 @@ class RunStore:
 
     def _check_header(self) -> None:
         try:
-            version = json.loads(self._folder.read(HEADER))["lodestar store"]
+            version = from_json(self._folder.read(HEADER))["lodestar store"]
             segment.check_version(str(version).encode())
         except (FileNotFoundError, NotADirectoryError) as error:
             if self._folder.exists():

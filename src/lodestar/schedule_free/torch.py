@@ -58,25 +58,19 @@ class ScheduleFree:
         if self._shown:
             raise RuntimeError("averaged() is entered twice. Fix: use one `with` at a time")
         kept = {one: one.detach().clone() for one in self._average}
-        with torch.no_grad():
-            for one, value in self._average.items():
-                one.copy_(value)
+        _put(self._average)
         self._shown = True
         try:
             yield
         finally:
             self._shown = False
-            with torch.no_grad():
-                for one, value in kept.items():
-                    one.copy_(value)
+            _put(kept)
 
     def detach(self) -> None:
         """Stop averaging: the optimizer is as it was, the model has the averaged weights."""
         for hook in self._hooks:
             hook.remove()
-        with torch.no_grad():
-            for one, value in self._average.items():
-                one.copy_(value)
+        _put(self._average)
         self._fast, self._average = {}, {}
 
     def state_dict(self) -> dict[str, Any]:
@@ -137,6 +131,12 @@ class ScheduleFree:
             fast.copy_(one)
             average = self._average[one].lerp_(fast, part)
             one.lerp_(average, self.interpolation)
+
+
+@torch.no_grad()
+def _put(weights: dict[torch.Tensor, torch.Tensor]) -> None:
+    for one, value in weights.items():
+        one.copy_(value)
 
 
 def _like(value: torch.Tensor, one: torch.Tensor) -> torch.Tensor:

@@ -10,6 +10,7 @@ from lodestar.scheduler.records.log import Log as Log
 from lodestar.scheduler.records.log import read_log as read_log
 from lodestar.scheduler.records.outcome import Outcome as Outcome
 from lodestar.scheduler.records.shadow import ShadowScore as ShadowScore
+from lodestar.scheduler.safety.gate import MILD as MILD
 from lodestar.scheduler.safety.gate import Gate as Gate
 from lodestar.scheduler.scheduler import Scheduler as Scheduler
 from lodestar.scheduler.settings import DEFAULT as DEFAULT

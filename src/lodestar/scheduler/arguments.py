@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lodestar._credentials import cleaned
 from lodestar.runs.run import Direction
 from lodestar.scheduler.inputs import number_of, shown
 from lodestar.scheduler.safety.gate import Gate
@@ -48,14 +49,22 @@ def checked_name(run_name: str | None, log: str | os.PathLike[str] | None) -> st
 
 
 def checked_facts(facts: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Facts of the run as plain data that a log can hold."""
+    """Facts of the run as plain data that a log can hold, without the credentials of an address among them."""
     try:
-        return json.loads(json.dumps(dict(facts or {}), allow_nan=False))
+        return _public(json.loads(json.dumps(dict(facts or {}), allow_nan=False)))
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"facts must be a dict of texts and finite numbers, got {shown(facts)}: {error}. "
             "Fix: facts={'batch_size': 256}"
         ) from error
+
+
+def _public(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _public(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_public(one) for one in value]
+    return cleaned(value) if isinstance(value, str) else value
 
 
 def check_direction(asked: str | None, has: Direction) -> None:
@@ -78,11 +87,14 @@ def check_base(base: Callable[[int], float] | None, mode: str, gate: Gate | None
     if base is None:
         if mode == "shadow":
             raise ValueError("base must be given in shadow mode, got None. Fix: base=lambda step: the lr you would use")
-        if gate is not None:
-            raise ValueError("base must be given with a gate, got None. Fix: base=lambda step: a plain schedule's lr")
         return
     if not callable(base):
         raise ValueError(f"base must be a function of the step, got {base!r}. Fix: base=lambda step: 1e-3")
-    first = number_of(base(1))
+    try:
+        first = number_of(base(1))
+    except Exception as error:
+        raise ValueError(
+            f"base(1) must be a learning rate, but failed: {error!r}. Fix: base=lambda step: 1e-3"
+        ) from error
     if first is None or not np.isfinite(first) or first < 0:
         raise ValueError(f"base(1) must be a learning rate >= 0, got {first!r}. Fix: base=lambda step: 1e-3")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lodestar._extras import update_line
+from lodestar._plain import shown
 from lodestar.forecaster import Forecaster
 from lodestar.scheduler.state import State
 
@@ -37,28 +38,33 @@ def check(data: Mapping[str, Any], owner: Owner) -> None:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError("this is not a scheduler's state. Fix: pass what Scheduler.state_dict() returned")
     version = data.get("version")
-    if not isinstance(version, int) or version > VERSION:
+    if type(version) is not int or not 1 <= version <= VERSION:
         raise ValueError(
-            f"the state has version {version!r}, this Lodestar reads up to {VERSION}. Fix: {update_line()}"
+            f"the state has version {shown(version)}, this Lodestar reads up to {VERSION}. Fix: {update_line()}"
         )
     if data.get("forecaster") != owner.forecaster:
         raise ValueError(
             "the state was saved with another forecaster, and its plan would mean nothing here. "
             "Fix: build the scheduler with the forecaster file the run was started with"
         )
-    if not isinstance(data.get("built_for"), int):
-        raise ValueError(
-            f"the scheduler's state is damaged: built_for is {data.get('built_for')!r}, not a number of steps. "
-            "Fix: resume from another checkpoint"
-        )
+    for name, kind in {"settings": dict, "seed": int, "mode": str, "built_for": int}.items():
+        if not isinstance(data.get(name), kind):
+            raise ValueError(
+                f"the scheduler's state is damaged: {name} is {shown(data.get(name))}. "
+                "Fix: resume from another checkpoint"
+            )
 
 
 def changes(data: Mapping[str, Any], owner: Owner) -> Iterator[tuple[str, str]]:
     """What is not as it was when the state was saved, each with a sentence."""
     for name in ("settings", "seed", "mode"):
-        was, now = data.get(name), getattr(owner, name)
-        if was != now:
-            yield name, f"the state was saved with {name} {was!r}, this scheduler has {now!r}, which holds now"
+        was, now = data[name], getattr(owner, name)
+        if was == now:
+            continue
+        if isinstance(now, dict):
+            other = [key for key in {**now, **was} if was.get(key) != now.get(key)]
+            was, now = ({key: part.get(key) for key in other} for part in (was, now))
+        yield name, f"the state was saved with {name} {shown(was)}, this scheduler has {shown(now)}, which holds now"
 
 
 def fingerprint(forecaster: Forecaster) -> str:

@@ -5,8 +5,11 @@ parts it calls are pure: the five steps and the rescaling (`steps/`), the guard 
 raises: a step that fails is a decision on record, and the schedule goes on. Knows neither jobs nor files.
 """
 
+import contextlib
 import dataclasses
 import math
+import sys
+import warnings
 
 import numpy as np
 
@@ -18,14 +21,16 @@ from lodestar.scheduler.planned_run import PlannedRun
 from lodestar.scheduler.records.decision import Decision, finite
 from lodestar.scheduler.records.journal import Journal
 from lodestar.scheduler.records.outcome import Outcome
+from lodestar.scheduler.safety import checks
 from lodestar.scheduler.safety.base import BaseSchedule
 from lodestar.scheduler.safety.caps import Caps
 from lodestar.scheduler.safety.gate import Gate
 from lodestar.scheduler.safety.guard import jumped
+from lodestar.scheduler.safety.plain import plain_run
 from lodestar.scheduler.settings import Settings
 from lodestar.scheduler.state import State
 from lodestar.scheduler.steps import rescale
-from lodestar.scheduler.steps.follow import follow, stretch
+from lodestar.scheduler.steps.follow import capped, follow, stretch
 from lodestar.scheduler.steps.steer import steer
 from lodestar.schedules.schedule import Schedule
 
@@ -45,6 +50,8 @@ class Controller:
     base: BaseSchedule
     journal: Journal
     state: State
+    initial: PlannedRun  # as it was before any decision
+    own_lr: float | None = None  # the optimizer's own rate, where an adapter says it
 
     def used(self, step: int) -> float:
         """The rate a job has used, or will use, at a step."""
@@ -67,14 +74,15 @@ class Controller:
         reason = None if self.gate is None else self.gate.quality_reason(self.forecaster.quality)
         decision = Decision(outcome=Outcome.INITIAL_PLAN, predicted=finite(self.state.planned.final_metric))
         if reason is not None and not self.shadow:
-            self.state.closed = 0
-            self.warn("gate", f"the gate is closed: {reason}")
+            words = self._close(0)
+            self.warn("gate", f"the gate is closed: {reason}; {words} is followed", loud=True)
             decision = Decision(outcome=Outcome.GATED)
         self._record(decision, 0, reason or note)
 
     def settle(self, step: int) -> None:
         """Pass the ends of all points before `step`: the guard looks at each, a window's end brings a decision."""
         state, clock = self.state, self.state.clock
+        first_look = math.ceil(checks.FIRST * clock.points)
         while state.settled < clock.points and clock.end(state.settled) < step:
             point = state.settled
             state.history.lr[point] = self.used(max(clock.end(point), 1))
@@ -82,6 +90,8 @@ class Controller:
             self._watch(point)
             if state.settled % clock.window == 0 and state.settled < clock.points:
                 self._decide(clock.at(state.settled))
+            if state.settled % clock.window == 0 or state.settled == first_look:
+                self._look()
 
     def extend(self, clock: Clock) -> None:
         """Go on by a clock of another length, and decide anew."""
@@ -90,9 +100,23 @@ class Controller:
         self._follow(here)
         self._decide(here, f"the run's length changed from {old} to {clock.total_steps} steps")
 
-    def warn(self, kind: str, text: str) -> None:
-        """Put a warning on record, once of each kind."""
-        self.journal.warn(kind, text, self.state.last_step)
+    def warn(self, kind: str, text: str, *, loud: bool = False) -> bool:
+        """Put a warning on record, once of each kind; whether this is the first of its kind.
+
+        A loud one is Python's own as well, which most jobs show.
+        """
+        if loud and kind not in self.state.entries.warned:
+            _loudly(text)
+        return self.journal.warn(kind, text, self.state.last_step)
+
+    def cap(self) -> None:
+        """Hold the caps from the last step asked for on, which may not have been made yet: a state may know others."""
+        state = self.state
+        held = capped(state.schedule, state.last_step, self.caps)
+        if held is not state.schedule and not self.shadow:
+            low, high = self.caps.low, self.caps.high
+            self.warn("other caps", f"the loaded plan left the caps ({low:.4g} to {high:.4g}): they hold from here on")
+        state.schedule = held
 
     def _steering(self, step: int) -> bool:
         closed = self.state.closed
@@ -129,16 +153,42 @@ class Controller:
             return Decision(outcome=Outcome.FAILED, note=repr(error)), None
 
     def _out_of_range(self, points: Points) -> str | None:
-        """Close the gate if the live run has left the training runs' range."""
+        """Close the gate if the live run has left the training runs' range; in shadow mode only say so."""
         state = self.state
-        if self.gate is None or self.shadow:
+        if self.gate is None:
             return None
-        values = self.forecaster.recipe.normalised(points)[: state.settled]
-        reason = self.gate.range_reason(values, points.mask[: state.settled], self.forecaster.ranges)
-        if reason is not None:
-            state.closed = max(state.clock.end(state.settled - 1), state.last_step)
-            self.warn("gate", f"the gate closed after step {state.closed}: {reason}")
+        values, mask = self.forecaster.recipe.normalised(points)[: state.settled], points.mask[: state.settled]
+        ranges, direction = self.forecaster.ranges, self.forecaster.direction
+        reason = self.gate.range_reason(values, mask, ranges, direction, state.entries.decisions)
+        if reason is None or self.shadow:
+            if reason is not None:
+                self.warn("gate", f"the gate would close after step {state.last_step}: {reason}", loud=True)
+            return None
+        words = self._close(max(state.clock.end(state.settled - 1), state.last_step))
+        reason = f"{reason}; {words} is followed from here"
+        fix = "Fix: a forecaster fitted to runs of such a job, or base=your schedule; gate=None steers on regardless"
+        self.warn("gate", f"the gate closed after step {state.closed}: {reason}. {fix}", loud=True)
         return reason
+
+    def _close(self, step: int) -> str:
+        """Close the gate after a step; what is followed from there, in words."""
+        state = self.state
+        state.closed = step
+        if self.base.given:
+            return "base"
+        state.planned, words = plain_run(self.initial, state.planned, self.own_lr)
+        state.rescale, state.rescales = 1.0, []
+        self._follow(float(step))
+        return f"a plain schedule ({words})"
+
+    def _look(self) -> None:
+        """Slips that would ruin the run in silence, each said once."""
+        try:
+            with np.errstate(all="ignore"):
+                for kind, text in checks.look(self.state, self.forecaster):
+                    self.warn(kind, text, loud=True)
+        except Exception as error:  # noqa: BLE001  a training job must never die of its scheduler
+            self.warn(f"look {type(error).__name__}", f"the run could not be checked: {error!r}")
 
     def _rescale(self, after: float) -> None:
         """Early in the run: does this job answer to a rate as the past runs did? If not, the plan is rescaled."""
@@ -196,3 +246,12 @@ class Controller:
         rates = tuple((s, proposed(s)) for s in steps)
         window = state.settled // clock.window
         self.journal.decide(dataclasses.replace(decision, window=window, step=step, lr=rates, note=note))
+
+
+def _loudly(text: str) -> None:
+    """With the line of the job that called us. Where a filter makes errors of warnings, the job goes on."""
+    level, frame = 1, sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "lodestar":
+        level, frame = level + 1, frame.f_back
+    with contextlib.suppress(UserWarning):
+        warnings.warn(text, UserWarning, stacklevel=level)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lodestar._plain import numbers, shown, whole
 from lodestar.forecaster.preprocessing.grid import last_step_of, point_at
 from lodestar.forecaster.preprocessing.recipe import Points, Recipe
 
@@ -85,17 +86,25 @@ class History:
         return {"total_steps": self.total_steps, "points": self.points, "at": kept.tolist(), **columns}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "History":
-        """Back from `to_dict`."""
-        new = cls(int(data["total_steps"]), int(data["points"]))
-        at = np.asarray(data["at"], dtype=np.int64)
+    def from_dict(cls, data: Mapping[str, Any], points: int) -> "History":
+        """Back from `to_dict`, on a grid that must be of `points`."""
+        if data["points"] != points:
+            raise ValueError(f"it must have a history of {points} points, got {shown(data['points'])}")
+        new = cls(whole(data["total_steps"], "total_steps", 1), points)
+        at = [whole(point, "at", 0, points - 1) for point in data["at"]]
         for name in _COLUMNS:
             column: NDArray = getattr(new, name)
-            column[at] = data[name]
+            values = numbers(data[name], name, -1 if name == "metric_step" else 0 if name not in _VALUES else -math.inf)
+            if len(values) != len(at) or (
+                name not in _VALUES and name != "lr" and not all(map(float.is_integer, values))
+            ):
+                raise ValueError(f"its {name} do not fit the {len(at)} points that hold something")
+            column[at] = values
         return new
 
     def _point(self, step: int) -> int:
         return point_at(step, self.total_steps, self.points)
 
 
+_VALUES = ("loss", "metric")
 _COLUMNS = ("loss", "losses", "blown", "metric", "metric_step", "lr")

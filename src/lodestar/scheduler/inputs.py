@@ -4,7 +4,10 @@ Comes in: anything. Goes out: a number, or None where there is none to be had. N
 """
 
 import math
+import operator
 from typing import Any
+
+from lodestar._plain import shown as shown
 
 _MOST = 2**62
 
@@ -21,6 +24,14 @@ def number_of(value: Any) -> float | None:
         return None
 
 
+def count_of(value: Any) -> int | None:
+    """A number of a whole-number type, NumPy's and tensors' included; None for all others, 3.0 too."""
+    try:
+        return operator.index(value)
+    except Exception:  # noqa: BLE001  whatever a framework's scalar does, the job goes on
+        return None
+
+
 def step_of(value: Any) -> int | None:
     """A whole step that fits 64 bits; None if the value is none."""
     if type(value) is int:
@@ -31,9 +42,9 @@ def step_of(value: Any) -> int | None:
     return int(number)
 
 
-def shown(value: Any) -> str:
-    """A value for a sentence, cut short, whatever it is."""
-    try:
-        return repr(value)[:80]
-    except Exception:  # noqa: BLE001  a value that cannot even be shown
-        return f"a {type(value).__name__}"
+def nameless(values: tuple[Any, ...], method: str = "observe") -> str:
+    """The sentence on values that were given by position."""
+    return (
+        f"{method} was given {', '.join(map(shown, values))} by position, which was left out: it may be a loss or a "
+        f"metric. Fix: name it, as in {method}(loss=...) or {method}(metric=...)"
+    )

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lodestar._plain import whole
+
 _CURVES = ("lr", "loss", "metric")
 
 
@@ -59,4 +61,9 @@ class PlannedRun:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "PlannedRun":
         """Back from `to_dict`."""
-        return cls(int(data["start"]), *(np.asarray(data[name], dtype=np.float64) for name in _CURVES))
+        curves = {name: np.asarray(data[name], dtype=np.float64) for name in _CURVES}
+        if any(curve.ndim != 1 for curve in curves.values()) or not np.all(
+            np.isfinite(curves["lr"]) & (curves["lr"] >= 0)
+        ):
+            raise ValueError("the planned run's curves must be lists of numbers, its rates finite and >= 0")
+        return cls(whole(data["start"], "start"), **curves)

@@ -18,17 +18,20 @@ from lodestar.scheduler import arguments, checkpoint
 from lodestar.scheduler.clock import Clock
 from lodestar.scheduler.controller import Controller
 from lodestar.scheduler.history import History
-from lodestar.scheduler.inputs import number_of, shown, step_of
+from lodestar.scheduler.inputs import nameless, number_of, shown, step_of
 from lodestar.scheduler.records.decision import Decision
 from lodestar.scheduler.records.journal import Journal
 from lodestar.scheduler.records.listener import Listener
 from lodestar.scheduler.records.log import LogWriter, header
 from lodestar.scheduler.records.shadow import ShadowScore, score_forecasts
+from lodestar.scheduler.records.summary import summary_of
+from lodestar.scheduler.safety import checks
 from lodestar.scheduler.safety.base import BaseSchedule
-from lodestar.scheduler.safety.caps import caps_of
-from lodestar.scheduler.safety.gate import Gate
+from lodestar.scheduler.safety.caps import Caps, caps_of
+from lodestar.scheduler.safety.gate import MILD, Gate
 from lodestar.scheduler.safety.guard import Cut
-from lodestar.scheduler.settings import Preset, Settings
+from lodestar.scheduler.safety.job import Job, check_metric, differences
+from lodestar.scheduler.settings import PAPER, Preset, Settings
 from lodestar.scheduler.state import State
 from lodestar.scheduler.steps.follow import follow
 from lodestar.scheduler.steps.initial_plan import initial_plan
@@ -39,9 +42,11 @@ class Scheduler:
     """Steers one training run of `total_steps` optimizer steps.
 
     `lr_at(step)` is the rate for the `step`-th update (from 1; 0 is read as 1). `base`, the plain schedule, is what
-    shadow mode follows and a closed gate falls to. `log` is the file of decisions; `run_name` (by default the file's
-    stem) and `facts`, plain data of yours, tell there which run it is. Further keywords change single settings of the
-    preset: `Scheduler("runs.lode", 10_000, noise=0.2)`.
+    shadow mode follows and a closed gate falls to. `gate` is on by default, and mild: it closes where the forecaster
+    clearly does not fit the job. `job` is what is known of the job, to be compared with the forecaster's runs: any of
+    metric (its name), task, optimizer, batch_size, parameters. `log` is the file of decisions; `run_name` (by default
+    the file's stem) and `facts`, plain data of yours, tell there which run it is. Further keywords change single
+    settings of the preset: `Scheduler("runs.lode", 10_000, noise=0.2)`.
     """
 
     def __init__(
@@ -56,15 +61,19 @@ class Scheduler:
         base: Callable[[int], float] | None = None,
         min_lr: float | None = None,
         max_lr: float | None = None,
-        gate: Gate | None = None,
+        gate: Gate | None = MILD,
         log: str | os.PathLike[str] | None = None,
         run_name: str | None = None,
         facts: Mapping[str, Any] | None = None,
         direction: str | None = None,
+        job: Mapping[str, Any] | None = None,
         **changes: Any,
     ):
         self.settings = arguments.checked_settings(preset, settings, changes)
+        by_the_paper = preset == "paper" or settings == PAPER
         self.seed, self.mode, self.gate = arguments.checked_seed(seed), mode, gate
+        if gate is MILD and by_the_paper:
+            self.gate = gate = None  # Algorithm 1 has none
         self.run_name, self.facts = arguments.checked_name(run_name, log), arguments.checked_facts(facts)
         arguments.check_base(base, mode, gate)
         self.forecaster = forecaster if isinstance(forecaster, Forecaster) else load(forecaster)
@@ -73,14 +82,17 @@ class Scheduler:
         plain = BaseSchedule(base, None if mode == "shadow" else self._caps, self._warn)
         clock = self._clock_of(int(total_steps) if isinstance(total_steps, np.integer) else total_steps)
         self._built_for = clock.total_steps
-        planned, best_runs = initial_plan(self.forecaster, clock.window, self.settings)
+        planned, origin = initial_plan(self.forecaster, clock.window, self.settings)
         history = History(clock.total_steps, clock.points)
         state = State(clock, history, planned, follow(None, planned, 0.0, clock, self._caps, Cut()))
         self._journal = Journal(state.entries, None if log is None else LogWriter(log), self._header(clock))
         self._controller = Controller(
-            self.forecaster, self.settings, self.seed, mode == "shadow", gate, self._caps, plain, self._journal, state
+            self.forecaster,
+            *(self.settings, self.seed, mode == "shadow", gate, self._caps, plain, self._journal, state, planned),
         )
-        self._controller.begin(f"the best past runs: {', '.join(best_runs)}")
+        self._direction = direction
+        self.compare(job or {})
+        self._controller.begin(origin)
 
     @property
     def total_steps(self) -> int:
@@ -97,9 +109,22 @@ class Scheduler:
         """What went wrong so far, in sentences, each kind once."""
         return self._state.entries.warnings
 
-    def observe(self, step: int, *, loss: Any = None, metric: Any = None) -> None:
-        """Report what was measured at optimizer step `step`; either may be missing."""
+    @property
+    def caps(self) -> Caps | None:
+        """What every rate stays within, also that of an adapter's param groups; None in shadow mode."""
+        return None if self.mode == "shadow" else self._caps
+
+    def warn(self, kind: str, text: str) -> bool:
+        """Put a warning on record, once of each kind; whether it is the first. For adapters."""
+        return self._controller.warn(kind, text)
+
+    def observe(self, step: int, *unnamed: Any, loss: Any = None, metric: Any = None) -> None:
+        """Report what was measured at optimizer step `step`; either may be missing, both are named."""
         at = step_of(step)
+        if unnamed or (at is None and loss is None and metric is None):
+            self._warn("unnamed", nameless(unnamed or (step,)))
+            if at is None:
+                return
         if at is None or at < 0:
             self._warn("step", f"an observation at step {shown(step)} was left out: a step is a whole number >= 0")
         elif at > self.total_steps:
@@ -110,10 +135,14 @@ class Scheduler:
             )
         else:
             history = self._state.history
+            if (finding := checks.behind(self._state.last_step, at, self.total_steps)) is not None:
+                self.notice(*finding)
             seen_loss = self._add("loss", loss, at, history.add_loss)
             seen_metric = self._add("metric", metric, at, history.add_metric)
             if self._journal.listeners and (seen_loss is not None or seen_metric is not None):
                 self._journal.observe(at, seen_loss, seen_metric, self._controller.used(max(at, 1)))
+            if at == self.total_steps and seen_metric is not None:
+                self.close()
 
     def lr_at(self, step: int) -> float:
         """The learning rate for optimizer step `step`."""
@@ -157,6 +186,32 @@ class Scheduler:
         """How good the forecasts of the final metric were, against the last metric observed."""
         return score_forecasts(self.decisions, self._state.history.last_metric(), steering=self.mode == "steer")
 
+    def compare(self, job: Mapping[str, Any]) -> None:
+        """The job against the runs of the forecaster; adapters say what they know of it, before the first update.
+
+        Raises for a metric of the other direction or of another kind. Anything else is a warning.
+        """
+        stated, known = Job.of(job), self.forecaster.job
+        check_metric(stated, known, self._direction)
+        self._controller.own_lr = stated.lr or self._controller.own_lr
+        for finding in differences(stated, known, self.total_steps):
+            self.notice(*finding)
+
+    def notice(self, kind: str, text: str) -> None:
+        """Say something that would ruin the run in silence, once of each kind: record, logger and `warnings`."""
+        self._controller.warn(kind, text, loud=True)
+
+    def summary(self, updates: int | None = None) -> str:
+        """What became of the run, in one line; `updates` made, if more is known of them than the rates asked for."""
+        state = self._state
+        made, final = state.last_step if updates is None else updates, state.history.last_metric()
+        return summary_of(self.decisions, final, made, self.total_steps, shadow=self.mode == "shadow")
+
+    def close(self, updates: int | None = None) -> None:
+        """The run is over: its summary goes to the logger and the log. May be called twice; what is new is said."""
+        if self._state.last_step > 0:
+            self._journal.end(self.summary(updates), self._state.last_step)
+
     def extend(self, total_steps: int) -> None:
         """The run will have another length: the rest of the plan is stretched to fit, then decided anew."""
         here, old = self._state.last_step, self.total_steps
@@ -185,10 +240,11 @@ class Scheduler:
         """
         owner = self._owner()
         checkpoint.check(saved, owner)
-        state = State.from_dict(saved, self._state.clock)
+        state, changes = State.from_dict(saved, self._state.clock), list(checkpoint.changes(saved, owner))
         self._controller.state = state
         self._journal.resume(state.entries, self._header(state.clock) | {"resumed_after": state.last_step})
-        for name, text in checkpoint.changes(saved, owner):
+        self._controller.cap()
+        for name, text in changes:
             self._warn(f"other {name}", text)
         if saved["built_for"] != self._built_for:
             self.extend(self._built_for)

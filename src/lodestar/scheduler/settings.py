@@ -21,7 +21,8 @@ from lodestar.scheduler.steps.score import SCORES
 Preset = Literal["default", "paper"]
 
 CONTEXTS = ("window", "all")
-INITIAL_PLANS = ("whole", "first-window")
+INITIAL_PLANS = ("search", "whole", "first-window")
+JUDGED = ("schedules", "latents")
 OLD_NAMES = {"opening": "initial_plan", "opening_runs": "initial_runs", "piece": "context", "gear": "rescale"}
 OLD_SOURCES = {"library": "references"}
 
@@ -30,7 +31,8 @@ OLD_SOURCES = {"library": "references"}
 class Settings:
     """How one decision is made. Lengths are fractions of the run."""
 
-    initial_plan: str = "whole"  # from the best past runs as a whole, or from the best one's "first-window"
+    initial_plan: str = "whole"  # from the best past runs, or the best one's "first-window"; or a "search" of schedules
+    judge: str = "latents"  # Algorithm 1; or "schedules" for the rest of the run, where the forecaster knows them
     initial_runs: int = 5  # how many of the best are averaged in it
     window: float = 0.05  # a decision every so often; what is encoded
     context: str = "window"  # encode the last window, or all that was seen
@@ -73,7 +75,8 @@ class Settings:
         if self.spike is not None:
             _positive("spike", self.spike, "None turns the guard off")
         _within("cut", self.cut, 0, 1, "0.5 halves the learning rate")
-        words = {"matching": RULES, "score": SCORES, "mean": MEANS, "context": CONTEXTS, "initial_plan": INITIAL_PLANS}
+        words = {"matching": RULES, "score": SCORES, "mean": MEANS, "context": CONTEXTS}
+        words |= {"initial_plan": INITIAL_PLANS, "judge": JUDGED}
         for name, known in words.items():
             one_of(name, getattr(self, name), tuple(known))
         _sources(self.candidates)
@@ -89,6 +92,10 @@ class Settings:
             if name in OLD_NAMES:
                 return getattr(self, OLD_NAMES[name])
             raise AttributeError(f"settings have no {name!r}")
+
+    def judges_schedules(self, forecaster: Any) -> bool:
+        """Whether decisions are made among schedules, which takes a forecaster that knows them."""
+        return self.judge == "schedules" and forecaster.response is not None
 
     def window_points(self, points: int) -> int:
         """The window on a grid of `points`: at least one point."""
@@ -194,6 +201,7 @@ def _whole(name: str, value: object, least: int, fix: str) -> None:
 DEFAULT = Settings()
 PAPER = Settings(
     initial_plan="first-window",
+    judge="latents",
     initial_runs=1,
     candidates=("local",),
     noise=0.15,

@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from lodestar._plain import number, numbers, shown, texts, whole
 from lodestar.scheduler.clock import Clock
 from lodestar.scheduler.history import History
 from lodestar.scheduler.planned_run import PlannedRun
@@ -16,6 +17,8 @@ from lodestar.scheduler.records.decision import Decision
 from lodestar.scheduler.records.journal import Entries
 from lodestar.scheduler.safety.guard import Cut
 from lodestar.schedules.schedule import Schedule
+
+_LEAST_FACTOR = 1e-9  # rates are divided by these
 
 
 @dataclasses.dataclass
@@ -68,42 +71,48 @@ class State:
     def from_dict(cls, data: Mapping[str, Any], clock: Clock) -> "State":
         """Back from `to_dict`, on the grid of `clock`; a ValueError if a part is missing or does not fit."""
         try:
-            state = cls._read(data, dataclasses.replace(clock, total_steps=int(data["total_steps"])))
+            state = cls._read(data, dataclasses.replace(clock, total_steps=data["total_steps"]))
             state._check()
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        except Exception as error:
             raise ValueError(
-                f"the scheduler's state is damaged: {error!r}. Fix: resume from another checkpoint"
+                f"the scheduler's state is damaged: {shown(error)}. Fix: resume from another checkpoint"
             ) from error
         return state
 
     @classmethod
     def _read(cls, data: Mapping[str, Any], clock: Clock) -> "State":
         factor, until = data["cut"]
-        curve = data["curve"]
+        curve, gears = data["curve"], data.get("gears", [])  # the first states had none
+        if not isinstance(data["decisions"], list):
+            raise ValueError(f"decisions must be a list, got {shown(data['decisions'])}")
         return cls(
             clock=clock,
-            history=History.from_dict(data["history"]),
+            history=History.from_dict(data["history"], clock.points),
             planned=PlannedRun.from_dict(data["course"]),
-            schedule=Schedule("steered", curve["lr"], knots=curve["knots"], last_step=clock.total_steps),
+            schedule=Schedule(
+                "steered",
+                numbers(curve["lr"], "curve's lr"),
+                knots=numbers(curve["knots"], "curve's knots"),
+                last_step=clock.total_steps,
+            ),
             entries=Entries(
                 [Decision.from_dict(decision) for decision in data["decisions"]],
-                [str(text) for text in data["warnings"]],
-                {str(kind) for kind in data["warned"]},
+                texts(data["warnings"], "warnings"),
+                set(texts(data["warned"], "warned")),
             ),
-            last_step=int(data["last_step"]),
-            settled=int(data["settled"]),
-            revision=int(data["revision"]),
-            closed=None if data["closed"] is None else int(data["closed"]),
-            rescale=float(data.get("gear", 1.0)),  # the first states had none
-            rescales=[float(factor) for factor in data.get("gears", ())],
-            cut=Cut(float(factor), int(until)),
+            last_step=whole(data["last_step"], "last_step"),
+            settled=whole(data["settled"], "settled"),
+            revision=whole(data["revision"], "revision"),
+            closed=None if data["closed"] is None else whole(data["closed"], "closed"),
+            rescale=number(data.get("gear", 1.0), "gear", _LEAST_FACTOR),
+            rescales=numbers(gears, "gears", _LEAST_FACTOR),
+            cut=Cut(number(factor, "cut", _LEAST_FACTOR), whole(until, "cut")),
         )
 
     def _check(self) -> None:
         clock, history, planned = self.clock, self.history, self.planned
         rules = {
             f"history of a run of {clock.total_steps} steps": history.total_steps == clock.total_steps,
-            f"history of {clock.points} points": history.points == clock.points,
             "course to the run's end": planned.start + len(planned.lr) - 1 == clock.points,
             f"settled of 0 to {clock.points}": 0 <= self.settled <= clock.points,
             f"last_step of 0 to {clock.total_steps}": 0 <= self.last_step <= clock.total_steps,

@@ -48,7 +48,8 @@ def recognise(steps: ArrayLike, lr: ArrayLike, total_steps: int) -> Shape:
         return OTHER
     if top == 0 or share[0] > 1 - _FLAT:
         return Shape(decay.name)
-    if not _rises(share[: top + 1]) or decay is exponential:
+    rise = share[: top + 1]
+    if np.max(np.maximum.accumulate(rise) - rise) > _FLAT or decay is exponential:
         return OTHER
     if time[top] >= _ONE_CYCLE_FROM and decay in (cosine, linear):
         return Shape(onecycle.name)
@@ -97,7 +98,3 @@ def _in_steps(changes: NDArray[np.float64]) -> bool:
     after = changes[falls[0] + 1 :]
     steady = len(after) == 0 or np.mean(np.abs(after) < 1e-4) >= _STEADY_SHARE
     return bool(steady and changes.min() < -0.05)
-
-
-def _rises(share: NDArray[np.float64]) -> bool:
-    return bool(np.max(np.maximum.accumulate(share) - share) <= _FLAT)

@@ -4,6 +4,7 @@ The curves are the families' own, placed exactly as Transformers (`get_scheduler
 place them.
 """
 
+import functools
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from lodestar.schedules.config import EPOCH_TOTALS, Doubt, Stated, Value
 from lodestar.schedules.families import constant, cosine, linear, onecycle, step
+from lodestar.schedules.family import Family
 
 Rates = NDArray[np.float64]
 _FLOOR = ("min_lr", "eta_min", "lr_min")
@@ -33,34 +35,17 @@ def reconstruct(config: Mapping[str, Value], steps: NDArray[np.int64], *, in_epo
         return None, str(doubt)
 
 
-def _constant(stated: Stated, calls: Rates, last: int) -> tuple[Rates, str]:
-    return _warmed(stated, calls, last, np.ones(len(calls)))
-
-
-def _linear(stated: Stated, calls: Rates, last: int) -> tuple[Rates, str]:
-    part, total = _part(stated, calls, last)
-    share, how = _warmed(stated, calls, last, linear.share(part, warmup=0.0))
-    return share, f"{how}, {total} steps"
-
-
-def _cosine(stated: Stated, calls: Rates, last: int) -> tuple[Rates, str]:
-    part, total = _part(stated, calls, last)
-    floor = (stated.number(_FLOOR) or 0.0) / max(stated.peak(), 1e-300)
-    share, how = _warmed(stated, calls, last, cosine.share(part, floor=floor))
-    return share, f"{how}, {total} steps"
-
-
-def _part(stated: Stated, calls: Rates, last: int) -> tuple[Rates, int]:
-    """How much of what follows the warm-up lies behind, and the planned length."""
-    warmup, total = stated.warmup(last), stated.total(last)
-    return np.clip((calls - warmup) / max(1, total - warmup), 0, 1), total
-
-
-def _warmed(stated: Stated, calls: Rates, last: int, share: Rates) -> tuple[Rates, str]:
-    """With the warm-up of Transformers: from 0, one more part with each call."""
+def _warmed(family: Family, stated: Stated, calls: Rates, last: int) -> tuple[Rates, str]:
+    """A family with the warm-up of Transformers (from 0, one more part with each call), its t counted from there."""
     warmup = stated.warmup(last)
-    risen = np.where(calls < warmup, calls / max(1, warmup), share)
-    return risen, f", warm-up {warmup}" if warmup else ", no warm-up"
+    how = f", warm-up {warmup}" if warmup else ", no warm-up"
+    share = np.ones(len(calls))
+    if family is not constant:
+        total = stated.total(last)
+        floor = (stated.number(_FLOOR) or 0.0) / max(stated.peak(), 1e-300) if family is cosine else 0.0
+        part = np.clip((calls - warmup) / max(1, total - warmup), 0, 1)
+        share, how = family.share(part, warmup=0.0, floor=floor), f"{how}, {total} steps"
+    return np.where(calls < warmup, calls / max(1, warmup), share), how
 
 
 def _onecycle(stated: Stated, calls: Rates, last: int) -> tuple[Rates, str]:
@@ -83,9 +68,7 @@ def _step(stated: Stated, calls: Rates, last: int) -> tuple[Rates, str]:
 
 
 _PLACED: Mapping[str, Callable[[Stated, Rates, int], tuple[Rates, str]]] = {
-    constant.name: _constant,
-    linear.name: _linear,
-    cosine.name: _cosine,
+    **{family.name: functools.partial(_warmed, family) for family in (constant, linear, cosine)},
     onecycle.name: _onecycle,
     step.name: _step,
 }

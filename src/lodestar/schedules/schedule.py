@@ -13,6 +13,7 @@ import functools
 import io
 import itertools
 import json
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,10 +24,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from lodestar import _disk
 from lodestar._extras import update_line
+from lodestar._plain import from_json, numbers, shown, whole
 from lodestar.schedules.exports import keras_schedule, lambda_lr, optax_schedule
 
 FORMAT = "lodestar-plan"
 VERSION = 1
+_MOST_STEPS = 10**9  # in a file: its rates must fit in memory
 MEANING = "lr is linear between knots; of two equal knots the first holds for that step, the second after"
 
 
@@ -135,21 +138,23 @@ class Schedule:
     def from_json(cls, path: str | os.PathLike[str]) -> "Schedule":
         """Read a schedule written by `to_json`."""
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
+            data = from_json(Path(path).read_bytes(), finite=True)
         except (OSError, ValueError) as error:
             raise ValueError(f"the plan {path} cannot be read: {error}. Fix: write one with to_json") from error
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise ValueError(f"{path} is not a Lodestar plan. Fix: write one with to_json")
         if not isinstance(data.get("version"), int) or data["version"] > VERSION:
             raise ValueError(
-                f"{path} has plan version {data.get('version')}, this Lodestar reads up to {VERSION}. "
+                f"{path} has plan version {shown(data.get('version'))}, this Lodestar reads up to {VERSION}. "
                 f"Fix: {update_line()}"
             )
         try:
-            name, ends = str(data.get("name", "plan")), {key: data[key] for key in ("first_step", "last_step")}
-            return Schedule(name, data["lr"], knots=data["knots"], **ends)
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"the plan {path} is damaged: {error!r}. Fix: export it again") from error
+            rates, knots = numbers(data["lr"], "lr", 0), numbers(data["knots"], "knots")
+            first = whole(data["first_step"], "first_step", -_MOST_STEPS, _MOST_STEPS)
+            last = whole(data["last_step"], "last_step", first - 1, first + _MOST_STEPS)
+            return Schedule(str(data.get("name", "plan")), rates, knots=knots, first_step=first, last_step=last)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"the plan {path} is damaged: {shown(error)}. Fix: export it again") from error
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write one row a step: step, lr."""
@@ -158,6 +163,21 @@ class Schedule:
         rows.writerow(["step", "lr"])
         rows.writerows(zip(range(self.first_step, self.last_step + 1), map(repr, self.rates.tolist()), strict=True))
         _disk.replace_file(Path(path), text.getvalue().encode())
+
+    @classmethod
+    def from_csv(cls, path: str | os.PathLike[str]) -> "Schedule":
+        """Read a file with the columns step and lr, as `to_csv` writes it; between rows, straight lines."""
+        try:
+            with Path(path).open(newline="", encoding="utf-8-sig") as file:
+                rows = [(int(row["step"]), float(row["lr"])) for row in csv.DictReader(file)]
+        except KeyError as error:
+            raise ValueError(f"{path} has no column {error}. Fix: a CSV file with the columns step and lr") from None
+        except (OSError, TypeError, ValueError, csv.Error) as error:
+            raise ValueError(f"{path} cannot be read: {error}. Fix: a whole step and an lr in every row") from error
+        if not rows:
+            raise ValueError(f"{path} holds no learning rate. Fix: a row a step, under step,lr")
+        steps, rates = zip(*rows, strict=True)
+        return Schedule(Path(path).stem, rates, knots=steps, first_step=steps[0], last_step=steps[-1])
 
     def as_lambda_lr(self, optimizer: Any) -> Any:
         """A plain torch `LambdaLR`; its first step is this schedule's `first_step`."""
@@ -201,8 +221,8 @@ def _read_steps(
 def _check(name: str, knots: Sequence[float], lr: NDArray[np.float64]) -> None:
     if not 1 <= len(knots) == len(lr):
         raise ValueError(f"schedule {name!r}: it needs one lr a knot, got {len(knots)} knots and {len(lr)} rates")
-    if not isinstance(knots, range) and any(b < a for a, b in itertools.pairwise(knots)):
-        raise ValueError(f"schedule {name!r}: its knots must not decrease. Fix: sort them by step")
+    if not isinstance(knots, range) and not all(a <= b for a, b in itertools.pairwise([-math.inf, *knots, math.inf])):
+        raise ValueError(f"schedule {name!r}: its knots must be numbers that do not decrease. Fix: sort them by step")
     bad = np.flatnonzero(~np.isfinite(lr) | (lr < 0))
     if len(bad):
         raise ValueError(

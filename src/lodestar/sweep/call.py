@@ -47,6 +47,7 @@ def run_sweep(
     place: str | AbstractExecutor | None = None,
     jobs: int | None = None,
     threads: int = 1,
+    trial_timeout: float | str | None = None,
     metric_name: str = "metric",
     direction: str = "max",
     task: str | None = None,
@@ -62,7 +63,8 @@ def run_sweep(
     `space` is "sobol" (quasi-random), "averaged" (the same for jobs with averaged weights), "paper" (the grid), a TOML
     or CSV file, schedules in words ("cosine:1e-3, linear:3e-3:warmup=0.05"), or trials of your own; `runs` how many of
     it (default 100, or all a file holds); `peak` the lowest and highest peak rate. `executor` is None (this machine),
-    "ray", a "ray://" address, or an executor. Called again after a kill, only what is missing is made.
+    "ray", a "ray://" address, or an executor. A trial that takes longer than `trial_timeout` (seconds, or "30m") is
+    stopped and failed. Called again after a kill, only what is missing is made.
     """
     job = make_job(
         function, command, metric_name=metric_name, direction=direction, task=task, cut_diverged=cut_diverged
@@ -74,7 +76,7 @@ def run_sweep(
         job,
         trials,
         out,
-        make_executor(executor or place, jobs=jobs, threads=threads, logs=folder),
+        make_executor(executor or place, jobs=jobs, threads=threads, logs=folder, timeout=trial_timeout),
         identity=identity(job, chosen, trials, seed=seed),
         retry_failed=retry_failed,
         add=add,
@@ -142,20 +144,24 @@ def make_executor(
     cpus: float | None = None,
     gpus: float | None = None,
     ship: bool | None = None,
+    timeout: float | str | None = None,
 ) -> AbstractExecutor:
     """Where trials run: None or "local"; "ray" (a cluster that is up, else one on this machine); a "ray://" address."""
     if isinstance(on, AbstractExecutor):
+        if timeout is not None:
+            raise ValueError("trial_timeout is for executors by name. Fix: give the executor itself timeout=...")
         return on
     if on in (None, "local"):
         if gpus:
             raise SweepError("--gpus is for --on ray. Fix: here, set CUDA_VISIBLE_DEVICES, and --jobs to what fits")
-        return LocalExecutor(jobs, threads, logs=logs)
+        return LocalExecutor(jobs, threads, logs=logs, timeout=timeout)
     if on != "ray" and not on.startswith("ray://"):
         raise SweepError(f"there is no executor {on!r}. Fix: local, ray, or ray://HOST:10001")
     from lodestar.sweep.executors.ray import RayExecutor
 
     address = None if on == "ray" else on
-    return RayExecutor(address, cpus_per_trial=threads if cpus is None else cpus, gpus_per_trial=gpus or 0, ship=ship)
+    need = threads if cpus is None else cpus
+    return RayExecutor(address, cpus_per_trial=need, gpus_per_trial=gpus or 0, ship=ship, timeout=timeout)
 
 
 def identity(job: Job, space: AbstractSpace, trials: Sequence[Trial], *, seed: int) -> dict[str, Any]:

@@ -1,11 +1,25 @@
 """What becomes of a trial: events, which an executor tells the sweep; exceptions, in the process that runs it."""
 
 import dataclasses
+import enum
 
 from lodestar.runs import Run
 from lodestar.sweep.trial import Trial
 
 MOST_DETAIL = 4000
+
+
+class FailureKind(enum.StrEnum):
+    """How a trial failed."""
+
+    RAISED = "raised"
+    EXITED = "exited"  # sys.exit, or a command's exit code
+    DIED = "died"  # its process: a crash, os._exit, out of memory
+    TIMED_OUT = "timed out"
+    NO_LOSS = "no loss"
+    BAD_MESSAGE = "bad message"
+    NODE_LOST = "node lost"
+    OTHER = "other"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +57,7 @@ class Failed:
     reason: str
     detail: str
     seconds: float
+    kind: FailureKind = FailureKind.OTHER
 
 
 Event = Started | Reported | Done | Failed
@@ -55,7 +70,8 @@ class TrialCut(BaseException):
 class TrialFailed(Exception):
     """A trial ended without a run: `reason` is a sentence, `detail` a traceback or the end of an output."""
 
-    def __init__(self, reason: str, detail: str = ""):
+    def __init__(self, reason: str, detail: str = "", kind: FailureKind = FailureKind.OTHER):
         super().__init__(reason)
         self.reason = reason
         self.detail = detail[-MOST_DETAIL:]
+        self.kind = kind

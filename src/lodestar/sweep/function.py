@@ -28,7 +28,8 @@ def find(name: str) -> Callable[..., Any]:
     for part in attribute.split("."):
         if not hasattr(target, part):
             near = difflib.get_close_matches(part, [n for n in dir(target) if callable(getattr(target, n))], n=3)
-            raise SweepError(f"{home} has no {attribute!r}. Fix: check the name{_perhaps(near)}")
+            perhaps = f" (perhaps {' or '.join(near)})" if near else ""
+            raise SweepError(f"{home} has no {attribute!r}. Fix: check the name{perhaps}")
         target = getattr(target, part)
     return target
 
@@ -124,7 +125,3 @@ def _from_file(path: Path) -> ModuleType:
 
 def _told(error: Exception) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-def _perhaps(near: list[str]) -> str:
-    return f" (perhaps {' or '.join(near)})" if near else ""

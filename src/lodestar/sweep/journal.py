@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from lodestar import _disk
+from lodestar._credentials import stripped
 from lodestar._errors import StoreError, SweepError
 from lodestar._extras import update_line
 from lodestar.sweep.events import Done, Failed
@@ -24,7 +25,7 @@ FORMAT, VERSION = "lodestar-sweep", 1
 
 def folder_beside(store: str | Path) -> Path:
     """The folder for journal, lock and logs of the sweeps into `store`; for a remote store, in the current folder."""
-    text = str(store).rstrip("/")
+    text = stripped(str(store)).rstrip("/")
     local = Path(text.rsplit("/", 1)[-1]) if "://" in text else Path(text)
     return local.with_name(f"{local.name}.trials")
 
@@ -34,7 +35,7 @@ def held(folder: Path) -> Iterator[None]:
     """The lock on `folder` for one sweep at a time; a `SweepError` if another has it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / "lock").open("a+")
+        file = os.fdopen(_disk.open_own(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_APPEND), "a+")
     except OSError as error:
         raise StoreError(_disk.cannot_write(folder, error)) from error
     with file:
@@ -105,7 +106,7 @@ class SweepJournal:
         """Write how a trial ended; a failure is on the disk when this returns."""
         line: dict[str, Any] = {"trial": event.trial.name, "seconds": round(event.seconds, 3)}
         if isinstance(event, Failed):
-            line |= {"ended": "failed", "reason": event.reason, "detail": event.detail[-2000:]}
+            line |= {"ended": "failed", "kind": event.kind, "reason": event.reason, "detail": event.detail[-2000:]}
         else:
             line |= {"ended": event.run.status.value}
         try:

@@ -1,8 +1,8 @@
 """The `report` that a training function calls: keeps what it says, and makes the run of it."""
 
 import math
+import struct
 import time
-from array import array
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,6 +16,7 @@ from lodestar.sweep.trial import Job, Trial
 
 Progress = Callable[[int, float | None, float | None], None]
 PROGRESS_SECONDS = 0.5
+POINT = struct.Struct("=qd")  # a step and a value
 
 
 class Recorder:
@@ -25,7 +26,7 @@ class Recorder:
         self.trial = trial
         self.cut: str | None = None
         self.notes: list[Note] = []
-        self._curves = {name: (array("q"), array("d")) for name in ("loss", "metric", "lr")}
+        self._curves = {name: bytearray() for name in ("loss", "metric", "lr")}
         self._lost = Lost(trial.total_steps) if cut_diverged else None
         self._on_progress = on_progress
         self._told = 0.0
@@ -52,9 +53,7 @@ class Recorder:
                 raise TrialCut(self.cut)
 
     def _keep(self, name: str, step: int, value: float) -> None:
-        steps, values = self._curves[name]
-        steps.append(step)
-        values.append(value)
+        self._curves[name].extend(POINT.pack(step, value))  # at one go: another thread may report as well
 
     def _rate(self, step: int, lr: Any) -> float | None:
         if lr is None:
@@ -74,7 +73,7 @@ class Recorder:
 
     @property
     def reported(self) -> int:
-        return len(self._curves["loss"][0])
+        return len(self._curves["loss"]) // POINT.size
 
     @property
     def lost_at_the_end(self) -> bool:
@@ -84,7 +83,7 @@ class Recorder:
     def as_run(self, job: Job, returned: Mapping[str, Scalar] | None = None) -> Run:
         """The run; there must be a loss. `returned` joins the trial's settings among the facts."""
         trial, notes = self.trial, list(self.notes)
-        curves = {name: _merged(name, *curve, notes) for name, curve in self._curves.items()}
+        curves = {name: _merged(name, bytes(curve), notes) for name, curve in self._curves.items()}
         last = max(int(steps[-1]) for steps, _ in curves.values() if len(steps))
         if last > trial.total_steps:
             notes.append(Note(f"steps go up to {last}, but {trial.total_steps} were planned", NoteKind.STEPS))
@@ -142,12 +141,10 @@ def _number(name: str, value: Any) -> float:
         ) from error
 
 
-def _merged(
-    name: str, steps: "array[int]", values: "array[float]", notes: list[Note]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _merged(name: str, points: bytes, notes: list[Note]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """One curve in step order; of several values at one step, the last reported stays."""
-    whole = min(len(steps), len(values))  # a thread of the trial may be reporting still
-    at, kept = np.array(steps[:whole], dtype=np.int64), np.array(values[:whole], dtype=np.float64)
+    table = np.frombuffer(points, [("step", np.int64), ("value", np.float64)])
+    at, kept = table["step"].copy(), table["value"].copy()
     gaps = np.diff(at)
     if np.all(gaps > 0):
         return at, kept

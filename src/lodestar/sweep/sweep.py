@@ -45,7 +45,9 @@ class SweepResult:
     seconds: float
 
     def as_dict(self) -> dict[str, Any]:
-        failed = [{"trial": f.trial.name, "reason": f.reason, "detail": f.detail} for f in self.failed]
+        failed = [
+            {"trial": f.trial.name, "kind": str(f.kind), "reason": f.reason, "detail": f.detail} for f in self.failed
+        ]
         best = None if self.best is None else {"run": self.best[0], "metric": self.best[1]}
         return {**vars(self), "failed": failed, "best": best}
 
@@ -91,7 +93,7 @@ def run_trials(
         if on_start is not None:
             on_start(progress)
         if left:
-            RunStore.create(kept.address)  # what cannot be written to is told before any trial runs
+            kept.make()  # what cannot be written to is told before any trial runs
             segment.encode((), {})  # Arrow takes a moment to load, and the first run that comes must not wait for it
             _carry(executor.run(job, left), Keeper(kept, _writer(log_to)), journal, progress, on_event)
         if progress.ended >= MERGE_FROM:
@@ -164,6 +166,7 @@ def _writer(log_to: str | None) -> Callable[[Run], None] | None:
     from lodestar.exporters import open_writer, write_run
 
     writer = open_writer(log_to)
+    writer.connect()
     return lambda run: write_run(run, writer)
 
 

@@ -2,8 +2,8 @@
 
 Comes in: a way to run a real, small training job through the adapter, to stop it and to go on from its checkpoint. Goes
 out: pytest tests: the rate of every update is the scheduler's, a resumed run has the same rates bit for bit, param
-groups keep their ratios, loss and metric arrive, NaN never raises, a run may outlast its plan. Needs pytest; knows no
-framework.
+groups keep their ratios, loss and metric arrive, NaN never raises, a run may outlast its plan, and the scheduler's
+records can be had from the adapter. Needs pytest; knows no framework.
 
     class TestMyAdapter(AdapterContract):
         ratios = (1.0, 0.1)
@@ -32,12 +32,12 @@ class Watched(Scheduler):
         self.answers: dict[int, float] = {}
         super().__init__(*args, **options)
 
-    def observe(self, step: int, *, loss: Any = None, metric: Any = None) -> None:
+    def observe(self, step: int, *unnamed: Any, loss: Any = None, metric: Any = None) -> None:
         """As `Scheduler.observe`."""
         for name, value in (("loss", loss), ("metric", metric)):
             if value is not None:
                 self.told.append((step, name, float(value.item() if hasattr(value, "item") else value)))
-        super().observe(step, loss=loss, metric=metric)
+        super().observe(step, *unnamed, loss=loss, metric=metric)
 
     def lr_at(self, step: int) -> float:
         """As `Scheduler.lr_at`."""
@@ -51,10 +51,11 @@ class Watched(Scheduler):
 
 @dataclasses.dataclass(frozen=True)
 class Trained:
-    """What a job did: the rate of each param group at each update made, and the metrics it measured, by step."""
+    """What a job did, by step: the rate of each param group at each update, the metrics measured; and its adapter."""
 
     rates: dict[int, list[float]]
     metrics: dict[int, float]
+    adapter: Any
 
 
 class AdapterContract:
@@ -99,6 +100,15 @@ class AdapterContract:
     def test_param_groups_keep_their_ratios(self, whole: tuple[Trained, Watched]):
         for rates in whole[0].rates.values():
             assert rates == pytest.approx([rates[0] * ratio for ratio in self.ratios], rel=max(self.precision, 1e-12))
+
+    def test_the_schedulers_records_can_be_had_from_the_adapter(self, whole: tuple[Trained, Watched]):
+        adapter, scheduler = whole[0].adapter, whole[1]
+        assert adapter.warnings == scheduler.warnings
+        assert adapter.plan() == scheduler.plan()
+        assert adapter.followed() == scheduler.followed()
+        assert len(adapter.followed()) == STEPS
+        assert str(adapter.score()) == str(scheduler.score())
+        assert adapter.score().forecasts
 
     def test_losses_reach_the_scheduler_at_their_steps(self, whole: tuple[Trained, Watched]):
         heard = whole[1].heard("loss")

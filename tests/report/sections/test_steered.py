@@ -181,6 +181,12 @@ def test_why_tells_what_was_weighed():
     )
 
 
+def test_why_tells_candidates_apart_that_differ_late():
+    winner = Winner("local", 0, 1, 0.5, 0.884213)
+    text = why(Decision(3, 60, Outcome.REPLANNED, samples=30, accepted=1, winners=(winner,), plan_forecast=0.884209))
+    assert "should end at 0.884213, the running plan at 0.884209" in text
+
+
 def test_why_tells_that_nothing_matched():
     none = Decision(3, 60, Outcome.NONE_ACCEPTED, loss=0.5, samples=30)
     assert why(none).startswith("No future came near this run's loss 0.5.")

@@ -111,7 +111,7 @@ def test_a_group_by_hand():
     runs = [glimpse(toy_run(str(i), seed=i)) for i in range(3)]
     finals = [run.final for run in runs]
     found = Group.of("g", [*runs, glimpse(diverged_run())])
-    assert (found.runs, found.counted, found.diverged) == (4, 3, 1)
+    assert (found.runs, found.counted, found.excluded) == (4, 3, 1)
     assert found.mean == pytest.approx(sum(finals) / 3)
     assert found.std == pytest.approx(np.std(finals, ddof=1))
     assert (found.best, found.worst) == (max(finals), min(finals))

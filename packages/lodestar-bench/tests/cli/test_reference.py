@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lodestar.cli.reference import commands, reference
+from docs.commands import commands, reference
 
 PAGE = Path(__file__).parents[4] / "docs" / "bench" / "cli.md"
 

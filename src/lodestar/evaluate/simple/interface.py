@@ -5,6 +5,7 @@ units; what was seen is returned as it was seen. NaN for a channel it can say no
 """
 
 import abc
+import dataclasses
 from typing import ClassVar, Self
 
 import numpy as np
@@ -15,16 +16,18 @@ from lodestar.forecaster.forecast import Context
 from lodestar.forecaster.preprocessing.recipe import Recipe
 
 
+@dataclasses.dataclass(frozen=True)
 class AbstractSimple(abc.ABC):
     """A forecaster without a model."""
 
     name: ClassVar[str]
-    needs_past: ClassVar[bool]
+    needs_past: ClassVar[bool] = False
+    recipe: Recipe
 
     @classmethod
-    @abc.abstractmethod
     def fit(cls, recipe: Recipe, past: Prepared | None, hidden: frozenset[str] = frozenset()) -> Self:
         """Learn from past runs prepared by the same recipe, but for those `hidden`; `None`: there are none."""
+        return cls(recipe)
 
     @abc.abstractmethod
     def forecast(self, context: Context) -> NDArray[np.float64]:

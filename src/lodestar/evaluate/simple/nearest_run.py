@@ -27,7 +27,6 @@ class NearestRun(AbstractSimple):
 
     name: ClassVar[str] = "nearest run"
     needs_past: ClassVar[bool] = True
-    recipe: Recipe
     past: Prepared
     visible: NDArray[np.bool_]  # which past runs may be looked at
     shift: bool | None = None

@@ -5,35 +5,24 @@ a grid, then by SciPy. A loss that was never negative keeps a floor a >= 0. With
 that all agree, the last value is held. User's units.
 """
 
-import dataclasses
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from lodestar.evaluate.simple.interface import AbstractSimple, last_seen, with_seen
-from lodestar.fitting.dataset import Prepared
 from lodestar.forecaster.forecast import Context
 from lodestar.forecaster.preprocessing.normaliser import LOSS, METRIC
-from lodestar.forecaster.preprocessing.recipe import Recipe
 
 _EXPONENTS = np.geomspace(0.05, 3.0, 25)
 _LEAST_POINTS = 4
 
 
-@dataclasses.dataclass(frozen=True)
 class PowerLaw(AbstractSimple):
     """Fits a + b t^-c to the seen loss and metric."""
 
     name: ClassVar[str] = "power law"
-    needs_past: ClassVar[bool] = False
-    recipe: Recipe
-
-    @classmethod
-    def fit(cls, recipe: Recipe, past: Prepared | None, hidden: frozenset[str] = frozenset()) -> Self:
-        """Nothing to learn from past runs."""
-        return cls(recipe)
 
     def forecast(self, context: Context) -> NDArray[np.float64]:
         """The law's continuation of loss and metric, the last learning rate."""

@@ -52,15 +52,17 @@ def latest(series: Series, total_steps: int, points: int) -> Sampled:
 
 
 def drawn(series: Series, total_steps: int, points: int, last_step: int) -> Sampled:
-    """Linear between logged values, from the first logged point to the point of `last_step`, held after the last value.
+    """Linear between logged values, from the first logged point to that of `last_step`, held a little after the last.
 
-    A learning rate is a line that somebody drew, not a measurement: between two logged values it is known.
+    A learning rate is a line that somebody drew, not a measurement: between two logged values it is known. Where its
+    log ends long before the run does, the rest is unknown (`Series.held_until`).
     """
     if len(series) == 0:
         return np.zeros(points), np.zeros(points, dtype=bool)
     at = last_step_of(np.arange(points), total_steps, points)
     values = np.interp(at, series.steps, series.values)
-    first, last = point_of(series.steps[0], total_steps, points), point_of(last_step, total_steps, points)
+    ends = series.held_until(last_step)
+    first, last = point_of(series.steps[0], total_steps, points), point_of(ends, total_steps, points)
     index = np.arange(points)
     mask = (index >= first) & (index <= last)
     return np.where(mask, values, 0.0), mask

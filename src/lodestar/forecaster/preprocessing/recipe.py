@@ -36,8 +36,8 @@ class Recipe:
 
     def __post_init__(self):
         object.__setattr__(self, "direction", Direction(self.direction))
-        if self.points < 20:
-            raise ValueError(f"points must be at least 20 (a 5 % window needs one), got {self.points}")
+        if not isinstance(self.points, int) or self.points < 20:
+            raise ValueError(f"points must be at least 20 (a 5 % window needs one), got {self.points!r}")
         if not 0 <= self.smoothing < 0.5:
             raise ValueError(f"smoothing must be a fraction of the run in [0, 0.5), got {self.smoothing}")
 
@@ -78,7 +78,7 @@ class Recipe:
     def from_dict(cls, data: Mapping[str, Any]) -> "Recipe":
         """Back from `to_dict`."""
         return cls(
-            points=int(data["points"]),
+            points=data["points"],
             smoothing=float(data["smoothing"]),
             normaliser=Normaliser.from_dict(data["normaliser"]),
             direction=Direction(data["direction"]),

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lodestar._errors import RunError
 from lodestar.importers.reader import LoggedCurve
@@ -29,7 +28,7 @@ class Tag:
 
     kept: bool
     count: int = 0
-    pieces: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = dataclasses.field(default_factory=list)
+    pieces: list[LoggedCurve] = dataclasses.field(default_factory=list)
     steps: list[int] = dataclasses.field(default_factory=list)
     raws: list[bytes] | deque[bytes] = dataclasses.field(default_factory=list)
     dtype: str = ""
@@ -41,7 +40,7 @@ class Tag:
     def flush(self) -> None:
         """Turn what waits into a piece."""
         if self.steps and self.kept:
-            self.pieces.append((np.array(self.steps, np.float64), decoded(b"".join(self.raws), self.dtype)))
+            self.pieces.append(LoggedCurve(np.array(self.steps, np.float64), decoded(b"".join(self.raws), self.dtype)))
         self.count += len(self.steps)
         self.steps.clear()  # in place: layouts hold on to these very lists
         self.raws.clear()
@@ -49,14 +48,11 @@ class Tag:
     def purge(self, step: int) -> None:
         """Void what was logged at `step` or later."""
         self.flush()
-        self.pieces = [(steps[steps < step], values[steps < step]) for steps, values in self.pieces]
+        self.pieces = [piece.where(piece.steps < step) for piece in self.pieces]
 
     def logged(self) -> LoggedCurve:
         self.flush()
-        whole = [piece for piece in self.pieces if len(piece[0])]
-        if not whole:
-            return LoggedCurve(np.zeros(0), np.zeros(0))
-        return LoggedCurve(np.concatenate([p[0] for p in whole]), np.concatenate([p[1] for p in whole]))
+        return LoggedCurve.joined(self.pieces)
 
 
 @dataclasses.dataclass

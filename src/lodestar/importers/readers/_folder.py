@@ -1,11 +1,53 @@
-"""Log folders: which files of a kind lie at an address, and whether they changed."""
+"""Log folders: which files of a kind lie at an address, whose they are, and whether they changed."""
 
+import abc
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import ClassVar
 
 from lodestar._errors import RunError, TrackerError
+from lodestar.importers.reader import AbstractReader, ListedRun, described
+
+
+class AbstractFolderReader(AbstractReader):
+    """Runs in files below a folder. A run whose files cannot be read is listed with that trouble."""
+
+    what: ClassVar[str]
+    """The files it looks for, in an error."""
+    threads: ClassVar[int] = 1  # reading is Python at work, which threads do not speed up
+
+    def __init__(self, address: str | os.PathLike[str]):
+        alone = Path(address).expanduser().is_file()
+        self._root, files = find(address, lambda name: self.fits(name, alone), self.what)
+        self.address = str(self._root)
+        self._runs: dict[str, list[Path]] = {}  # by key
+        for path in files:
+            self._runs.setdefault(self.key(path), []).append(path)
+
+    @abc.abstractmethod
+    def fits(self, name: str, alone: bool) -> bool:
+        """Whether a file of that name belongs to a run; `alone`: it is the address itself."""
+
+    def key(self, path: Path) -> str:
+        """A file's run: the folder's path below the root; "." for the root itself."""
+        return path.parent.relative_to(self._root).as_posix()
+
+    def files(self, key: str) -> list[Path]:
+        """What the run is read from: when one of these changes, so does its version."""
+        return self._runs[key]
+
+    @abc.abstractmethod
+    def described(self, run: ListedRun) -> ListedRun | None:
+        """`run`, of which only key, name and version are known, with what its files say. None: it is no run at all."""
+
+    def list(self) -> Iterator[ListedRun]:
+        for key in self._runs:
+            name = key if key != "." else self._root.name or str(self._root)
+            run = ListedRun(key, name, fingerprint(self.files(key)))
+            if (found := described(run, lambda run=run: self.described(run))) is not None:
+                yield found
 
 
 def find(address: str | os.PathLike[str], fits: Callable[[str], bool], what: str) -> tuple[Path, list[Path]]:
@@ -35,23 +77,14 @@ def fingerprint(paths: Iterable[Path]) -> str:
             stat = path.stat()
         except OSError:
             continue
-        digest.update(f"{path}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
+        digest.update(f"{path}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:24]
 
 
-def key_in(root: Path, folder: Path) -> str:
-    """A run's key: its folder's path below the root; "." for the root itself."""
-    return folder.relative_to(root).as_posix()
-
-
-def name_in(root: Path, folder: Path) -> str:
-    """A run's name: its folder's path below the root; the root's own name for itself."""
-    return root.name or str(root) if folder == root else key_in(root, folder)
-
-
-def unreadable(path: Path, error: OSError | ValueError) -> RunError:
+def unreadable(path: Path, error: OSError | ValueError | RecursionError) -> RunError:
     """A file of a run that cannot be read."""
     why = (error.strerror if isinstance(error, OSError) else None) or error
+    why = "it is nested too deeply" if isinstance(error, RecursionError) else why
     return RunError(f"{path} cannot be read: {why}. Fix: check the file and its permissions, or leave the run out")
 
 

@@ -48,7 +48,9 @@ def read_event(data: bytes, start: int, stop: int) -> Found:
         if number == 2 and varint is not None:
             found.step = pb.signed(varint)
         elif number == 5 and wire == pb.BYTES:
-            _summary(data, begins, ends, found)
+            for field, kind, first, last, _ in pb.spans(data, begins, ends):
+                if field == 1 and kind == pb.BYTES:
+                    _value(data, first, last, found)
         elif number == 7 and wire == pb.BYTES:
             found.restarts = any(n == 1 and v == 1 for n, v in pb.fields(data[begins:ends]))
     return found
@@ -59,12 +61,6 @@ def decoded(raw: bytes, dtype: str) -> NDArray[np.float64]:
     if dtype == "bf16":
         return (np.frombuffer(raw, "<u2").astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     return np.frombuffer(raw, dtype).astype(np.float64)
-
-
-def _summary(data: bytes, start: int, stop: int, found: Found) -> None:
-    for number, wire, begins, ends, _ in pb.spans(data, start, stop):
-        if number == 1 and wire == pb.BYTES:
-            _value(data, begins, ends, found)
 
 
 def _value(data: bytes, start: int, stop: int, found: Found) -> None:

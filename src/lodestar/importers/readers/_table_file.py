@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from lodestar._errors import TableError
 from lodestar._extras import need
 from lodestar.importers.readers._csv_file import header, open_csv
+from lodestar.importers.readers._settings_file import leaves
 from lodestar.runs.note import Note, NoteKind
 from lodestar.runs.run import Scalar
 
@@ -47,6 +48,22 @@ class Frame:
         if ("codes", name) not in self._done:
             self._done["codes", name] = self._codes(name)
         return self._done["codes", name]
+
+    def stated(self, name: str) -> NDArray[np.bool_]:
+        """Where a column is not blank."""
+        raw = self.columns[name]
+        if isinstance(raw, list):
+            return np.array([value is not None and value not in BLANKS for value in raw], bool)
+        return raw.is_valid().to_numpy(zero_copy_only=False)
+
+    def differs(self, name: str, rows: NDArray[np.intp]) -> bool:
+        """Whether the first and the last of some rows plainly differ: dearer ways to tell are then spared."""
+        if not len(rows):
+            return False
+        first, last = (self.columns[name][int(row)] for row in (rows[0], rows[-1]))
+        if not isinstance(self.columns[name], list):
+            first, last = first.as_py(), last.as_py()
+        return first != last and all(value is not None and str(value) not in BLANKS for value in (first, last))
 
     def _numbers(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         if name not in self.columns:
@@ -167,7 +184,7 @@ class JsonLinesTable(AbstractTableFile):
                 if not line.strip():
                     continue
                 try:
-                    yield flat_record(_parse(line, f"{self.path}, line {number}"))
+                    yield _parse(line, f"{self.path}, line {number}")
                 except TableError:
                     if line.endswith("\n"):
                         raise
@@ -178,22 +195,17 @@ class JsonLinesTable(AbstractTableFile):
 def _parse(line: str, where: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
-    except ValueError as error:
+        flat = flat_record(record) if isinstance(record, dict) else None
+    except (ValueError, RecursionError) as error:
         raise TableError(f"{where}: not JSON ({error}). Fix: one JSON object a line, or delete that line") from error
-    if not isinstance(record, dict):
+    if flat is None:
         raise TableError(f"{where}: expected an object {{...}}, got {type(record).__name__}. Fix: one object a line")
-    return record
+    return flat
 
 
-def flat_record(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flat_record(record: Mapping[str, Any]) -> dict[str, Any]:
     """Nested objects with dotted keys: {"opt": {"lr": 1}} becomes {"opt.lr": 1}. Lists are left out."""
-    found: dict[str, Any] = {}
-    for key, value in record.items():
-        if isinstance(value, Mapping):
-            found |= flat_record(value, f"{prefix}{key}.")
-        elif not isinstance(value, list):
-            found[f"{prefix}{key}"] = value
-    return found
+    return {name: value for name, value in leaves(record) if not isinstance(value, list)}
 
 
 def _number(name: str, value: Any) -> float | None:

@@ -36,10 +36,9 @@ class JsonTable(AbstractTableFile):
     def _all(self) -> list[Frame]:
         if self._frames is None:
             try:
-                document = json.loads(self.path.read_text(encoding="utf-8-sig"))
+                self._frames = list(_frames(json.loads(self.path.read_text(encoding="utf-8-sig")), self.path))
             except (ValueError, RecursionError) as error:
                 raise TableError(f"{self.path}: not JSON ({error}). Fix: check that the file is whole") from error
-            self._frames = list(_frames(document, self.path))
         return self._frames
 
 

@@ -30,7 +30,7 @@ def split_wide(columns: Iterable[str], *, least_runs: int = 2) -> tuple[WideColu
     names = [name for name in columns if not is_step(name) and not re.search(r"__(MIN|MAX)$", name)]
     readings = [_read(names, way) for way in _ways()]
     fitting = [found for found in readings if len({c.run for c in found}) >= least_runs]
-    return max(fitting, key=_merit, default=None)
+    return max(fitting, key=lambda found: (len(found), -len({c.quantity for c in found})), default=None)
 
 
 def _ways() -> Iterable[Callable[[str], tuple[str, str] | None]]:
@@ -60,7 +60,3 @@ def _is_part(run: str) -> bool:
     """Whether what would be a run's name is only 'train', 'val' and the like, or a quantity itself."""
     pieces = {word for word in re.split(r"[^a-z0-9]+", run.lower()) if word}
     return pieces <= _PARTS_OF_A_RUN or (is_curve(run) and not re.search(r"\d", run))
-
-
-def _merit(found: tuple[WideColumn, ...]) -> tuple[int, int]:
-    return len(found), -len({column.quantity for column in found})

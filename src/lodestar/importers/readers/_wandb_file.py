@@ -215,5 +215,5 @@ def _item(data: bytes) -> tuple[list[str], Any]:
 def _json(written: str) -> Any:
     try:
         return json.loads(written)
-    except ValueError:
+    except (ValueError, RecursionError):
         return written

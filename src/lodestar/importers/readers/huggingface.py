@@ -5,73 +5,67 @@ the totals of a finished training (`train_runtime`, the mean `train_loss`) is no
 Arguments are read from `training_args.json` if someone wrote one; `training_args.bin` is a pickle, and is never opened.
 """
 
-import os
+import dataclasses
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from lodestar._errors import RunError
-from lodestar.importers.reader import AbstractReader, Curves, ListedRun, LoggedCurve
-from lodestar.importers.readers._folder import find, fingerprint, key_in, name_in
-from lodestar.importers.readers._settings_file import flat, is_number, read_json
+from lodestar.importers.reader import Curves, ListedRun, LoggedCurve
+from lodestar.importers.readers._folder import AbstractFolderReader
+from lodestar.importers.readers._settings_file import flat, is_number, read_json, read_settings
 from lodestar.runs import Scalar
+from lodestar.runs.note import Note
 
 FILE = "trainer_state.json"
 _FACTS = ("max_steps", "num_train_epochs", "train_batch_size", "logging_steps", "eval_steps", "save_steps")
 _TOTALS = "train_runtime"
 
 
-class HuggingfaceReader(AbstractReader):
+class HuggingfaceReader(AbstractFolderReader):
     """trainer_state.json files below a folder."""
 
     kind: ClassVar[str] = "huggingface"
-    threads: ClassVar[int] = 1
+    what: ClassVar[str] = f"{FILE} (Hugging Face Trainer)"
 
-    def __init__(self, address: str | os.PathLike[str]):
-        self._root, files = find(address, lambda name: name == FILE, f"{FILE} (Hugging Face Trainer)")
-        self.address = str(self._root)
-        self._outputs: dict[Path, list[Path]] = {}
-        for path in files:
-            folder = path.parent
-            inside = _checkpoint(folder) is not None and folder != self._root
-            self._outputs.setdefault(folder.parent if inside else folder, []).append(path)
-        self._folders = {key_in(self._root, folder): folder for folder in self._outputs}
+    def fits(self, name: str, alone: bool) -> bool:
+        return name == FILE
 
-    def list(self) -> Iterator[ListedRun]:
-        for key, folder in self._folders.items():
-            name, path = name_in(self._root, folder), self._latest(folder)
-            version = fingerprint([path])
-            try:
-                state = _state(path)
-            except RunError as error:
-                yield ListedRun(key, name, version, trouble=str(error))
-                continue
-            pairs = (pair for entry in _history(state) for pair in entry.items())
-            logged = tuple(dict.fromkeys(name for name, value in pairs if name != "step" and is_number(value)))
-            yield ListedRun(key, name, version, logged, _config(state, path.parent, folder), _how_it_stands(state))
+    def key(self, path: Path) -> str:
+        """Checkpoints belong to the output folder they lie in."""
+        inside = _checkpoint(path.parent) is not None and path.parent != self._root
+        return super().key(path.parent if inside else path)
+
+    def files(self, key: str) -> list[Path]:
+        """The state furthest on: the output folder's own (written at the end), else of the highest checkpoint."""
+        paths, folder = self._runs[key], self._root / key
+        own = [path for path in paths if path.parent == folder]
+        highest = max(paths, key=lambda path: _checkpoint(path.parent) or 0)
+        if not own or highest is own[0]:
+            return [highest]
+        try:
+            done = _state(own[0]).get("global_step", 0)
+        except RunError:
+            return [highest]
+        return own if is_number(done) and done >= (_checkpoint(highest.parent) or 0) else [highest]
+
+    def described(self, run: ListedRun) -> ListedRun:
+        path = self.files(run.key)[0]
+        state = _state(path)
+        pairs = (pair for entry in _history(state) for pair in entry.items())
+        logged = tuple(dict.fromkeys(name for name, value in pairs if name != "step" and is_number(value)))
+        config, notes = _config(state, path.parent, self._root / run.key)
+        return dataclasses.replace(run, quantities=logged, config=config, state=_how_it_stands(state), notes=notes)
 
     def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
-        entries = _history(_state(self._latest(self._folders[run.key])))
+        entries = _history(_state(self.files(run.key)[0]))
         found: dict[str, LoggedCurve] = {}
         for name in dict.fromkeys(quantities):
             points = [(entry["step"], entry[name]) for entry in entries if is_number(entry.get(name))]
             if points and name != "step":
                 found[name] = LoggedCurve.of(points)
         return found
-
-    def _latest(self, folder: Path) -> Path:
-        """The state furthest on: the output folder's own (written at the end), else of the highest checkpoint."""
-        paths = self._outputs[folder]
-        own = [path for path in paths if path.parent == folder]
-        highest = max(paths, key=lambda path: _checkpoint(path.parent) or 0)
-        if not own or highest is own[0]:
-            return highest
-        try:
-            done = int(_state(own[0]).get("global_step", 0))
-        except RunError:
-            return highest
-        return own[0] if done >= (_checkpoint(highest.parent) or 0) else highest
 
 
 def _checkpoint(folder: Path) -> int | None:
@@ -91,15 +85,17 @@ def _history(state: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [entry for entry in entries if _TOTALS not in entry]
 
 
-def _config(state: Mapping[str, Any], *folders: Path) -> dict[str, Scalar]:
+def _config(state: Mapping[str, Any], *folders: Path) -> tuple[dict[str, Scalar], tuple[Note, ...]]:
     config = flat({name: state[name] for name in _FACTS if name in state})
     for folder in folders:
-        path = folder / "training_args.json"
-        if path.is_file() and isinstance(settings := read_json(path), dict):
-            return flat(settings) | config
-    return config
+        settings, notes = read_settings(folder / "training_args.json")
+        if settings or notes:
+            return settings | config, notes
+    return config, ()
 
 
 def _how_it_stands(state: Mapping[str, Any]) -> str:
-    planned = state.get("max_steps") or 0
-    return "finished" if 0 < planned <= state.get("global_step", 0) else "stopped"
+    planned, done = state.get("max_steps") or 0, state.get("global_step") or 0
+    if not is_number(planned) or not is_number(done):
+        return ""
+    return "finished" if 0 < planned <= done else "stopped"

@@ -3,13 +3,12 @@
 Which backend answers is decided here. Only the last imports MLflow, which takes seconds.
 """
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from lodestar._errors import TrackerError
-from lodestar.importers.reader import AbstractBulkReader, Curves, ListedRun
+from lodestar.importers.reader import AbstractBulkReader, Curves, ListedRun, chosen
 from lodestar.importers.readers.mlflow_backend import AbstractBackend
 
 
@@ -24,7 +23,10 @@ class MlflowReader(AbstractBulkReader):
     def __init__(self, address: str, *, experiment: Sequence[str] = ()):
         self._backend = _open(address)
         self.address = self._backend.address
-        self._experiments = self._chosen([experiment] if isinstance(experiment, str) else list(experiment))
+        there = self._backend.experiments()
+        ids = {name: key for key, name in there.items()} | {key: key for key in there}
+        wanted = [ids[name] for name in chosen(experiment, list(ids), "experiment", self.address)]
+        self._experiments = {key: there[key] for key in wanted or there}
 
     def list(self) -> Iterator[ListedRun]:
         return self._backend.runs(self._experiments)
@@ -34,19 +36,6 @@ class MlflowReader(AbstractBulkReader):
 
     def fetch_many(self, runs: Sequence[ListedRun], quantities: Sequence[str]) -> Mapping[str, Curves]:
         return self._backend.histories([run.key for run in runs], quantities)
-
-    def _chosen(self, wanted: Sequence[str]) -> dict[str, str]:
-        there = self._backend.experiments()
-        ids = {name: key for key, name in there.items()} | {key: key for key in there}
-        missing = [name for name in wanted if name not in ids]
-        if missing:
-            shown = ", ".join(repr(name) for name in itertools.islice(there.values(), 20)) or "none"
-            more = f" and {len(there) - 20} more" if len(there) > 20 else ""
-            raise TrackerError(
-                f"{self.address} has no experiment {missing[0]!r}. It has: {shown}{more}. "
-                "Fix: name one of these (--experiment NAME), or leave it out for all"
-            )
-        return {ids[name]: there[ids[name]] for name in wanted} if wanted else dict(there)
 
 
 def _open(address: str) -> AbstractBackend:

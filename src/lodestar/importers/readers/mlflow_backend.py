@@ -4,7 +4,7 @@ import abc
 import hashlib
 import json
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from lodestar.runs import Scalar
 DELETED = "it was deleted in MLflow"
 LARGEST = 1.7976931348623157e308
 """What MLflow's databases hold in place of infinity."""
+INFO: tuple[str, ...] = ("run_id", "run_name", "status", "end_time", "lifecycle_stage")
+"""What MLflow calls the facts of a run."""
 _NAME_TAG = "mlflow.runName"
 K = TypeVar("K", bound=Hashable)
 
@@ -36,35 +38,30 @@ class AbstractBackend(abc.ABC):
 
 
 def listed(
-    key: str,
-    name: str | None,
+    info: Mapping[str, Any],
     group: str,
-    *,
-    state: str,
-    ended: object,
-    deleted: bool,
-    latest: Mapping[str, object],
-    points: int,
+    latest: Mapping[str, Any],
+    points: int | None,
     params: Mapping[str, str],
     tags: Mapping[str, str],
 ) -> ListedRun:
     """A run. `latest` is each metric's last entry: it changes with every value logged, and so does the version.
 
-    `points` is a guess, such as the last step.
+    `info` holds what `INFO` names. `points` is a guess: None takes the last step, with which entries then begin.
     """
+    key, state = info["run_id"], info.get("status") or ""
     config: dict[str, Scalar] = {tag: text for tag, text in tags.items() if not tag.startswith("mlflow.")}
-    said = [state, ended, sorted(latest.items()), sorted(params.items()), sorted(config.items())]
-    version = hashlib.sha256(json.dumps(said, default=str).encode()).hexdigest()[:24]
+    said = [state, info.get("end_time"), sorted(latest.items()), sorted(params.items()), sorted(config.items())]
     return ListedRun(
         key=key,
-        name=name or tags.get(_NAME_TAG) or key,
-        version=version,
+        name=str(info.get("run_name") or tags.get(_NAME_TAG) or key),
+        version=hashlib.sha256(json.dumps(said, default=str).encode()).hexdigest()[:24],
         quantities=tuple(latest),
         config={**config, **params},
         state=state.lower(),
         group=group,
-        trouble=DELETED if deleted else "",
-        points=points,
+        trouble=DELETED if info.get("lifecycle_stage") == "deleted" else "",
+        points=max((int(entry[0]) for entry in latest.values()), default=0) if points is None else points,
     )
 
 

@@ -4,15 +4,15 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lodestar._errors import TrackerError
+from lodestar._credentials import stripped
 from lodestar._extras import need
-from lodestar.importers.reader import ListedRun, LoggedCurve
-from lodestar.importers.readers.mlflow_backend import AbstractBackend, listed, logged
+from lodestar.importers.reader import ListedRun, LoggedCurve, told
+from lodestar.importers.readers.mlflow_backend import INFO, AbstractBackend, listed, logged
 
 
 class ClientBackend(AbstractBackend):
     def __init__(self, address: str):
-        self.address = address
+        self.address, self._given = stripped(address), address
         client = need("mlflow.tracking", "mlflow").MlflowClient
         with self._told():
             self._client = client(tracking_uri=address)
@@ -48,28 +48,11 @@ class ClientBackend(AbstractBackend):
             if not token:
                 return
 
-    @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:  # each backend has its own
-            why = " ".join(str(error).split())[:300] or type(error).__name__
-            raise TrackerError(
-                f"MLflow's client cannot read {self.address}: {why}. Fix: check the address, and what MLflow says"
-            ) from error
+    def _told(self) -> contextlib.AbstractContextManager[None]:
+        return told(self._given, "MLflow", "MLflow's client cannot read")
 
 
 def _listed(run: Any, experiment: str) -> ListedRun:
     latest = {key: str(value) for key, value in sorted(run.data.metrics.items())}
-    return listed(
-        run.info.run_id,
-        run.info.run_name,
-        experiment,
-        state=run.info.status,
-        ended=run.info.end_time,
-        deleted=run.info.lifecycle_stage == "deleted",
-        latest=latest,
-        points=0,
-        params=run.data.params,
-        tags=run.data.tags,
-    )
+    info = {name: getattr(run.info, name) for name in INFO}
+    return listed(info, experiment, latest, 0, run.data.params, run.data.tags)

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from lodestar._errors import RunError, TrackerError
-from lodestar._extras import need
-from lodestar.importers.reader import ListedRun, LoggedCurve
+from lodestar.importers.reader import ListedRun, LoggedCurve, described
+from lodestar.importers.readers._settings_file import read_yaml
 from lodestar.importers.readers.mlflow_backend import AbstractBackend, listed, logged
 
 _META = "meta.yaml"
+TROUBLE = "cannot be read"
 _STATES = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
 _LINE = 30  # bytes, about
 _NO_RUNS = {"models", ".trash", "tags", "datasets", "traces"}
@@ -42,17 +43,19 @@ class FilesBackend(AbstractBackend):
         found: dict[str, str] = {}
         for folder in sorted(_folders(self._root)):
             meta = _meta(folder)
-            if meta is not None and folder.name not in _NO_RUNS and meta.get("lifecycle_stage") != "deleted":
+            if meta and folder.name not in _NO_RUNS and meta.get("lifecycle_stage") != "deleted":
                 found[folder.name] = str(meta.get("name", folder.name))
         return found
 
     def runs(self, experiments: Mapping[str, str]) -> Iterator[ListedRun]:
         for key, name in experiments.items():
-            metas = [(folder, meta) for folder in _folders(self._root / key) if (meta := _meta(folder))]
-            metas = [(folder, meta) for folder, meta in metas if "run_id" in meta or "run_uuid" in meta]
-            for folder, meta in sorted(metas, key=lambda item: (item[1].get("start_time") or 0, item[0].name)):
+            metas = [(folder, _meta(folder)) for folder in _folders(self._root / key)]
+            runs = [(folder, meta) for folder, meta in metas if {"run_id", "run_uuid", TROUBLE} & meta.keys()]
+            for folder, meta in sorted(runs, key=lambda item: (_start(item[1]), item[0].name)):
                 self._folders[folder.name] = folder
-                yield _listed(folder, meta, name)
+                run = ListedRun(folder.name, folder.name, "", group=name, trouble=meta.get(TROUBLE, ""))
+                read = None if run.trouble else described(run, lambda f=folder, m=meta, n=name: _listed(f, m, n))
+                yield read or run
 
     def histories(self, runs: Sequence[str], quantities: Sequence[str]) -> dict[str, dict[str, LoggedCurve]]:
         found: dict[str, dict[str, LoggedCurve]] = {}
@@ -78,18 +81,10 @@ def _listed(folder: Path, meta: Mapping[str, Any], experiment: str) -> ListedRun
         latest[name] = [stat.st_size, stat.st_mtime_ns]
         points = max(points, stat.st_size // _LINE)
     state = meta.get("status", "")
-    return listed(
-        folder.name,
-        meta.get("run_name") or meta.get("name"),
-        experiment,
-        state=_STATES.get(state, str(state)),
-        ended=meta.get("end_time"),
-        deleted=meta.get("lifecycle_stage") == "deleted",
-        latest=latest,
-        points=points,
-        params={name: _text(file) for name, file in _files(folder / "params").items()},
-        tags={name: _text(file) for name, file in _files(folder / "tags").items()},
-    )
+    called = {"run_id": folder.name, "run_name": meta.get("run_name") or meta.get("name")}
+    info = {**meta, **called, "status": _STATES.get(state, str(state))}
+    params, tags = ({name: _text(file) for name, file in _files(folder / part).items()} for part in ("params", "tags"))
+    return listed(info, experiment, latest, points, params, tags)
 
 
 def _history(run: str, name: str, file: Path) -> LoggedCurve:
@@ -110,16 +105,20 @@ def _history(run: str, name: str, file: Path) -> LoggedCurve:
     return logged(steps, values)
 
 
-def _meta(folder: Path) -> dict[str, Any] | None:
-    """The meta file, None if there is none; an empty mapping if it cannot be read."""
-    yaml = need("yaml", "mlflow")
-    try:
-        found = yaml.load((folder / _META).read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+def _meta(folder: Path) -> dict[str, Any]:
+    """The meta file, empty if there is none; only `TROUBLE`, why, if it cannot be read."""
+    if not (folder / _META).is_file():
         return {}
-    return found if isinstance(found, dict) else {}
+    try:
+        found = read_yaml(folder / _META)
+    except RunError as error:
+        return {TROUBLE: str(error)}
+    return found if isinstance(found, dict) else {TROUBLE: f"{folder / _META} holds no settings. Fix: delete the run"}
+
+
+def _start(meta: Mapping[str, Any]) -> float:
+    began = meta.get("start_time")
+    return float(began) if isinstance(began, int | float) else 0.0
 
 
 def _folders(root: Path) -> list[Path]:

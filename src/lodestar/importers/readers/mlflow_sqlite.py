@@ -11,8 +11,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from lodestar._errors import TrackerError
-from lodestar.importers.reader import ListedRun, LoggedCurve
-from lodestar.importers.readers.mlflow_backend import AbstractBackend, by_key, listed
+from lodestar.importers.reader import ListedRun, LoggedCurve, described
+from lodestar.importers.readers.mlflow_backend import INFO, AbstractBackend, by_key, listed
 
 _TABLES = {
     "experiments": {"experiment_id", "name", "lifecycle_stage"},
@@ -34,8 +34,9 @@ def is_readable(path: Path) -> bool:
         )
     try:
         with contextlib.closing(_connect(path)) as connection:
-            columns = {name: _columns(connection, name) for name in _TABLES}
-    except sqlite3.Error as error:
+            asked = {name: connection.execute(f"PRAGMA table_info({name})") for name in _TABLES}
+            columns = {name: {row[1] for row in rows} for name, rows in asked.items()}
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite quotes a damaged name in its error, byte for byte
         raise TrackerError(f"cannot read {path} as an SQLite database: {error}. Fix: check the file") from error
     if not columns["runs"] or not columns["metrics"]:
         raise TrackerError(f"{path} is an SQLite database, but none of MLflow's. Fix: check the path")
@@ -59,12 +60,8 @@ class SqliteBackend(AbstractBackend):
 
     def runs(self, experiments: Mapping[str, str]) -> Iterator[ListedRun]:
         for key, experiment in experiments.items():
-            keys = [
-                row[0]
-                for row in self._ask(
-                    "SELECT run_uuid FROM runs WHERE experiment_id = ? ORDER BY start_time, run_uuid", [int(key)]
-                )
-            ]
+            query = "SELECT run_uuid FROM runs WHERE experiment_id = ? ORDER BY start_time, run_uuid"
+            keys = [row[0] for row in self._ask(query, [key])]
             for start in range(0, len(keys), _PAGE):
                 yield from self._page(keys[start : start + _PAGE], experiment)
 
@@ -72,29 +69,21 @@ class SqliteBackend(AbstractBackend):
         among = f"WHERE run_uuid IN ({_marks(keys)})"
         fields = "run_uuid, name, status, end_time, lifecycle_stage"
         infos = {row[0]: row for row in self._ask(f"SELECT {fields} FROM runs {among}", keys)}
-        parts: dict[str, dict[str, dict]] = {
-            table: {key: {} for key in keys} for table in ("params", "tags", "latest_metrics")
-        }
-        for table in ("params", "tags"):
+        latest, params, tags = ({key: {} for key in keys} for _ in range(3))
+        for table, found in (("params", params), ("tags", tags)):
             for run, name, value in self._ask(f"SELECT run_uuid, key, value FROM {table} {among}", keys):
-                parts[table][run][name] = value or ""
-        latest = f"SELECT run_uuid, key, step, timestamp, value FROM latest_metrics {among} ORDER BY key"
-        for run, name, *entry in self._ask(latest, keys):
-            parts["latest_metrics"][run][name] = [*entry[:2], str(entry[2])]
+                found[run][name] = value or ""
+        last = f"SELECT run_uuid, key, step, timestamp, value FROM latest_metrics {among} ORDER BY key"
+        for run, name, *entry in self._ask(last, keys):
+            latest[run][name] = [*entry[:2], str(entry[2])]
         for key in keys:
-            _, name, status, ended, stage = infos[key]
-            yield listed(
-                key,
-                name,
-                experiment,
-                state=status or "",
-                ended=ended,
-                deleted=stage == "deleted",
-                latest=parts["latest_metrics"][key],
-                points=max((entry[0] for entry in parts["latest_metrics"][key].values()), default=0),
-                params=parts["params"][key],
-                tags=parts["tags"][key],
-            )
+            run = ListedRun(str(key), str(key), "", group=experiment)
+
+            def read(key: str = key) -> ListedRun:
+                info = dict(zip(INFO, infos[key], strict=True))
+                return listed(info, experiment, latest[key], None, params[key], tags[key])
+
+            yield described(run, read) or run
 
     def histories(self, runs: Sequence[str], quantities: Sequence[str]) -> dict[str, dict[str, LoggedCurve]]:
         """In the order of the rows, which is that of logging."""
@@ -112,7 +101,7 @@ class SqliteBackend(AbstractBackend):
         try:
             with self._lock:
                 return self._connection.execute(query, tuple(values)).fetchall()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise TrackerError(
                 f"cannot read {self._path}: {error}. Fix: if a server writes to it, import from the server's address "
                 "instead; else check the file"
@@ -121,11 +110,9 @@ class SqliteBackend(AbstractBackend):
 
 def _connect(path: Path) -> sqlite3.Connection:
     address = f"file:{quote(str(path.absolute()))}?mode=ro"
-    return sqlite3.connect(address, uri=True, timeout=30.0, check_same_thread=False)
-
-
-def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
-    return {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+    connection = sqlite3.connect(address, uri=True, timeout=30.0, check_same_thread=False)
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")
+    return connection
 
 
 def _marks(values: Sequence[object]) -> str:

@@ -7,7 +7,6 @@ mapping step -> value. Parameters and other attributes are the config.
 
 import contextlib
 import hashlib
-import itertools
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,9 +16,10 @@ from urllib.parse import quote
 
 import numpy as np
 
+from lodestar._credentials import stripped
 from lodestar._errors import RunError, TrackerError
 from lodestar._extras import need
-from lodestar.importers.reader import AbstractReader, Curves, ListedRun, LoggedCurve
+from lodestar.importers.reader import AbstractReader, Curves, ListedRun, LoggedCurve, chosen, told
 from lodestar.importers.readers._settings_file import is_number
 
 VALUE = "value"
@@ -36,7 +36,10 @@ class OptunaReader(AbstractReader):
     def __init__(self, address: str, *, study: Sequence[str] = ()):
         self._optuna = need("optuna", "optuna")
         self.address, storage = _open(address)
-        self._studies = self._chosen(storage, [study] if isinstance(study, str) else list(study))
+        with told(self.address, "Optuna", "Optuna cannot open"):
+            there = self._optuna.get_all_study_names(storage)
+            names = chosen(study, there, "study", self.address) or there
+            self._studies = [self._optuna.load_study(study_name=name, storage=storage) for name in names]
         ways = {one.direction.name for one in self._studies if len(one.directions) == 1}
         self.roles = {"metric": VALUE}
         if len(ways) == 1:
@@ -58,25 +61,14 @@ class OptunaReader(AbstractReader):
         trial = self._trials[run.key]
         return {name: _curve(trial, name) for name in quantities if name in _quantities(trial)}
 
-    def _chosen(self, storage: Any, wanted: Sequence[str]) -> Sequence[Any]:
-        with _told(self.address):
-            there = self._optuna.get_all_study_names(storage)
-            missing = [name for name in wanted if name not in there]
-            if missing:
-                shown = ", ".join(repr(name) for name in itertools.islice(there, 20)) or "none"
-                raise TrackerError(
-                    f"{self.address} has no study {missing[0]!r}. It has: {shown}. Fix: --study NAME with one of these"
-                )
-            return [self._optuna.load_study(study_name=name, storage=storage) for name in wanted or there]
-
 
 def _open(address: str) -> tuple[str, Any]:
     """The address in full, and Optuna's storage there. Optuna would make a new one where there is none: we do not."""
     storages = need("optuna.storages", "optuna")
     path = Path(address.removeprefix("sqlite:///")).expanduser()
-    with _told(address):
+    with told(address, "Optuna", "Optuna cannot open"):
         if "://" in address and not address.startswith("sqlite:///"):
-            return address, storages.RDBStorage(address)
+            return stripped(address), storages.RDBStorage(address)
         if not path.is_file():
             raise TrackerError(
                 f"there is no Optuna storage {path.absolute()}. Fix: check the path (sqlite:///FILE, or a journal file)"
@@ -111,19 +103,6 @@ def _check_journal(path: Path) -> None:
         raise TrackerError(f"{path} is neither an SQLite database nor an Optuna journal. Fix: check the path")
 
 
-@contextlib.contextmanager
-def _told(address: str) -> Iterator[None]:
-    try:
-        yield
-    except TrackerError:
-        raise
-    except Exception as error:  # each database has its own
-        why = " ".join(str(error).split())[:300] or type(error).__name__
-        raise TrackerError(
-            f"Optuna cannot open {address}: {why}. Fix: check the address, and what Optuna says"
-        ) from error
-
-
 def _listed(key: str, study: str, trial: Any) -> ListedRun:
     attributes = {name: value for name, value in trial.user_attrs.items() if isinstance(value, _SCALAR)}
     params = {name: value if isinstance(value, _SCALAR) else str(value) for name, value in trial.params.items()}
@@ -148,7 +127,7 @@ def _quantities(trial: Any) -> tuple[str, ...]:
 def _is_curve(value: object) -> bool:
     """Numbers over time: a list of them, of pairs, or a mapping from steps."""
     if isinstance(value, Mapping):
-        return bool(value) and all(str(key).isdigit() and is_number(one) for key, one in value.items())
+        return bool(value) and all(str(key).isdecimal() and is_number(one) for key, one in value.items())
     if not isinstance(value, list) or not value:
         return False
     pairs = all(isinstance(one, list) and len(one) == 2 and all(map(is_number, one)) for one in value)

@@ -7,54 +7,49 @@ result.json are read from `progress.csv`.
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from lodestar._errors import RunError
-from lodestar.importers.reader import AbstractReader, Curves, ListedRun, LoggedCurve
+from lodestar.importers.reader import Curves, ListedRun, LoggedCurve
 from lodestar.importers.readers._csv_file import columns, read_columns
-from lodestar.importers.readers._folder import find, fingerprint, key_in, name_in, unreadable
-from lodestar.importers.readers._settings_file import flat, is_number, read_json
+from lodestar.importers.readers._folder import AbstractFolderReader, unreadable
+from lodestar.importers.readers._settings_file import is_number, leaves, read_json, read_settings
 from lodestar.runs.note import Note, NoteKind
-from lodestar.runs.run import Scalar
 
 CLOCK = "training_iteration"
 _OWN = {"timestamp", "time_this_iter_s", "time_total_s", "pid", "time_since_restore", "iterations_since_restore"}
 _OWN |= {"done", "trial_id", "date", "hostname", "node_ip", "checkpoint_dir_name", "experiment_tag", CLOCK}
 
 
-class RayTuneReader(AbstractReader):
+class RayTuneReader(AbstractFolderReader):
     """Trials below a folder."""
 
     kind: ClassVar[str] = "ray"
     clock: str = CLOCK
     clock_counts_calls: ClassVar[bool] = True
-    threads: ClassVar[int] = 1
+    what: ClassVar[str] = "result.json or progress.csv (Ray Tune trial)"
 
     def __init__(self, address: str | os.PathLike[str]):
-        fits = {"result.json", "progress.csv"}.__contains__
-        self._root, files = find(address, fits, "result.json or progress.csv (Ray Tune trial)")
-        self.address = str(self._root)
-        self._trials: dict[str, Path] = {}
-        for path in files:  # sorted: result.json comes after progress.csv, and takes its place
-            self._trials[key_in(self._root, path.parent)] = path
+        super().__init__(address)
         self._states: dict[Path, dict[str, str]] = {}
 
-    def list(self) -> Iterator[ListedRun]:
-        for key, path in self._trials.items():
-            folder, name = path.parent, name_in(self._root, path.parent)
-            state = self._state(folder)
-            version = fingerprint([path, folder / "params.json"]) + state[:1]
-            try:
-                quantities, config = _quantities(path), _params(folder / "params.json")
-            except RunError as error:
-                yield ListedRun(key, name, version, trouble=str(error))
-                continue
-            yield ListedRun(key, name, version, quantities, config, state, group=folder.parent.name or None)
+    def fits(self, name: str, alone: bool) -> bool:
+        return name in ("result.json", "progress.csv")
+
+    def files(self, key: str) -> list[Path]:
+        path = self._runs[key][-1]  # sorted: result.json comes after progress.csv, and takes its place
+        return [path, path.parent / "params.json"]
+
+    def described(self, run: ListedRun) -> ListedRun:
+        path, params = self.files(run.key)
+        state, group = self._state(path.parent), path.parent.parent.name or None
+        version, quantities, (config, notes) = run.version + state[:1], _quantities(path), read_settings(params)
+        return ListedRun(run.key, run.name, version, quantities, config, state, group, notes=notes)
 
     def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
-        path = self._trials[run.key]
+        path = self.files(run.key)[0]
         if path.suffix == ".csv":
             return read_columns(path, quantities, CLOCK)
         points: dict[str, list[tuple[float, float]]] = {name: [] for name in quantities}
@@ -91,28 +86,15 @@ def _results(path: Path, notes: list[Note]) -> Iterator[dict[str, Any]]:
             for number, line in enumerate(file, 1):
                 try:
                     result = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     what = f"line {number} of {path.name} is not whole (a kill does that), and was left out"
                     notes.append(Note(what, NoteKind.LEFT_OUT))
                     continue
                 if isinstance(result, dict):
                     result.pop("config", None)
-                    yield dict(_numbers(result, ""))
+                    yield {name: value for name, value in leaves(result, "/") if is_number(value)}
     except (OSError, UnicodeDecodeError) as error:
         raise unreadable(path, error) from error
-
-
-def _numbers(result: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, float]]:
-    for name, value in result.items():
-        if isinstance(value, Mapping):
-            yield from _numbers(value, f"{prefix}{name}/")
-        elif is_number(value):
-            yield f"{prefix}{name}", value
-
-
-def _params(path: Path) -> dict[str, Scalar]:
-    settings = read_json(path) if path.is_file() else {}
-    return flat(settings) if isinstance(settings, dict) else {}
 
 
 def _states(experiment: Path) -> dict[str, str]:

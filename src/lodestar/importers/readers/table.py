@@ -6,11 +6,12 @@ to fetch them. The clock is the step column, or the number of the row.
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lodestar._errors import LodestarError, TableError
 from lodestar.importers.choices import Choices
@@ -18,10 +19,11 @@ from lodestar.importers.reader import AbstractHeadedReader, Curves, ListedRun
 from lodestar.importers.readers._folder import fingerprint
 from lodestar.importers.readers._table_file import Frame
 from lodestar.importers.readers._table_files import named_files, readable, table_files
+from lodestar.importers.readers._table_identity import FILE, RESUMED, Labels, by_name, together
 from lodestar.importers.readers._table_json import JsonTable
 from lodestar.importers.readers._table_rows import Rows, RunFacts, RunRows, rows_by_run
 from lodestar.importers.readers._table_wide import WideColumn, split_wide
-from lodestar.importers.roles import CURVES, FACTS, RoleGuess, guess_roles
+from lodestar.importers.roles import CURVES, FACTS, RoleGuess, guess_roles, is_curve, is_step, run_columns
 from lodestar.runs.note import Note, NoteKind
 
 LAYOUTS = ("auto", "long", "wide")
@@ -59,6 +61,7 @@ class TableReader(AbstractHeadedReader):
         self._wide: dict[Path, tuple[WideColumn, ...]] = {}
         self._places: dict[str, dict[int, None]] = {}  # run -> numbers of the files it is in
         self._rows = 0
+        self._prefix: Literal["", "column", "file"] = ""  # what a run's name says besides the values of its columns
         self.oddities: list[tuple[str, Note]] = []
 
     def guess(self, choices: Choices) -> RoleGuess:
@@ -73,18 +76,57 @@ class TableReader(AbstractHeadedReader):
         if choices.task in names or choices.task in facts:
             overrides["task"] = choices.task
         layout = "wide" if self._wide else "long"
-        self._guess = guess_roles(names, facts, overrides=overrides, direction=choices.direction, layout=layout)
+        guess = guess_roles(names, facts, overrides=overrides, direction=choices.direction, layout=layout)
+        self._guess = guess if self._wide or guess["step"] is None else self._told_apart(guess, list(names))
         self.clock = self._guess["step"] or "row"
         self.bulk = _FILES_AT_ONCE if self._guess["run"] is None and not self._wide else sys.maxsize
         return self._guess
 
+    def _told_apart(self, guess: RoleGuess, names: Sequence[str]) -> RoleGuess:
+        """The guess of the run, made good by the rows; what is merged, or was told apart, is said."""
+        stated, step, loss = self._own["run"], guess["step"] or "", guess["loss"] or ""
+        named = self._run_columns(guess) if stated else run_columns(names)
+        if loss not in names or (stated and len(named) != 1):
+            return guess
+        labels = Labels(self._labelled(step, loss, named), step, loss, named)
+        found, fine = by_name(labels, named)
+        if not fine and not stated:
+            taken = {step, *(guess[role] for role in CURVES)}
+            others = [name for name in names if name not in taken and not is_step(name) and not is_curve(name)]
+            labels = Labels(self._labelled(step, loss, others), step, loss, others)
+            split = together(labels, found, [name for name in others if name not in found.columns])
+            if split is not None:
+                self._say(f"{split} (not {found})")
+                self._prefix = "file" if FILE in split.columns else "column"
+                columns = ",".join(name for name in split.columns if name != FILE)
+                return guess.with_role("run", columns, f"told apart by its values: {split.runs} runs")
+        if found.repeats > RESUMED:
+            self._say(f"{found}: several runs may be merged into one. Fix: --run COLUMN, or --run COLUMN,COLUMN")
+        if stated or found.columns[0] in (FILE, guess["run"]):
+            return guess
+        return guess.with_role("run", found.columns[0], f"it tells the runs apart ({guess['run']!r} does not)")
+
+    def _say(self, sentence: str) -> None:
+        self.oddities.append((Path(self.address).name, Note(f"runs were told by {sentence}", NoteKind.RUNS)))
+
+    def _labelled(self, step: str, loss: str, columns: Sequence[str]) -> Iterator[tuple[str, Frame]]:
+        for file, file_run in self._files:
+            with readable(file.path):
+                yield from ((file_run, frame) for frame in file.frames([step], [loss, *columns]))
+
+    def _run_columns(self, guess: RoleGuess) -> Sequence[str]:
+        column = guess["run"]
+        if column is None or any(column in names for names in self._names.values()):
+            return [column] if column else []
+        return column.split(",")
+
     def list(self) -> Iterator[ListedRun]:
         guess = self._guess or self.guess(Choices())
-        columns = [column for role in FACTS if role != "run" and (column := guess[role])]
+        roles = {column for role in FACTS if role != "run" and (column := guess[role])}
         runs: dict[str, RunFacts] = {}
         nameless = 0
         for number, (file, _) in enumerate(self._files):
-            for name, quantities, frame, rows in self._facts_in(number, guess["run"], columns):
+            for name, quantities, facts, frame, rows in self._facts_in(number, guess, roles):
                 if name is None:
                     nameless += len(rows)
                     continue
@@ -92,7 +134,7 @@ class TableReader(AbstractHeadedReader):
                 run = runs.setdefault(name, RunFacts())
                 run.files |= {file.path: None}
                 run.quantities |= dict.fromkeys(quantities)
-                run.add(frame, rows, columns, guess["status"])
+                run.add(frame, rows, facts, roles, guess["status"])
         version = fingerprint(file.path for file, _ in self._files)
         counted = () if guess["step"] else (_ROW_NUMBERS,)
         for name, run in runs.items():
@@ -101,10 +143,10 @@ class TableReader(AbstractHeadedReader):
                 name=name,
                 version=version,
                 quantities=tuple(run.quantities),
-                config=run.config,
+                config=run.facts(roles),
                 state=run.state,
                 place=run.place(),
-                notes=(*run.notes(), *counted),
+                notes=(*run.notes(roles), *counted),
             )
         if nameless:
             yield ListedRun("", "(no name)", version, trouble=f"{nameless} rows name no run")
@@ -125,22 +167,27 @@ class TableReader(AbstractHeadedReader):
         return {key: rows.curves() for key, rows in gathered.items()}
 
     def _facts_in(
-        self, number: int, run: str | None, columns: Sequence[str]
-    ) -> Iterator[tuple[str | None, Iterable[str], Frame, Rows]]:
-        """The runs in a file: name, quantities, and the rows that state facts."""
+        self, number: int, guess: RoleGuess, roles: Container[str]
+    ) -> Iterator[tuple[str | None, Iterable[str], Iterable[str], Frame, Rows]]:
+        """The runs in a file: name, quantities, columns that may be facts, and the rows that state them."""
         file, file_run = self._files[number]
         if file.path in self._wide:
             for column in self._wide[file.path]:
-                yield column.run, [column.quantity], Frame({}, 0), np.arange(0)
+                yield column.run, [column.quantity], [], Frame({}, 0), np.arange(0)
             return
-        names = self._names[file.path]
-        texts = [column for column in ([run] if run else []) + [*columns] if column in names]
+        names, run = self._names[file.path], self._run_columns(guess)
+        curves = {guess[role] for role in ("step", *CURVES)}
+        single = run[0] if len(run) == 1 and not self._prefix else None
+        facts = [
+            name for name in names if name in roles or (name not in curves and name != single and not is_step(name))
+        ]
         # A table of one run that states no facts need not be read to be listed; a JSON file is in memory already.
-        frames = file.frames([], texts) if texts or isinstance(file, JsonTable) else [Frame({}, 0)]
+        needed = run or any(not is_curve(name) for name in facts) or isinstance(file, JsonTable)
         with readable(file.path):
-            for frame in frames:
-                for name, rows in rows_by_run(frame, run, file_run):
-                    yield name, names, frame, rows
+            for frame in file.frames([], names) if needed else [Frame({}, 0)]:
+                logged = {name: frame.stated(name) for name in names if name in frame.columns}
+                for name, rows in rows_by_run(frame, run, file_run, self._prefix):
+                    yield name, [each for each in names if not needed or _any(logged, each, rows)], facts, frame, rows
 
     def _values_in(
         self, number: int, guess: RoleGuess, quantities: Sequence[str]
@@ -149,16 +196,16 @@ class TableReader(AbstractHeadedReader):
         file, file_run = self._files[number]
         wide = self._columns_by_run(file.path, quantities)
         same = [(quantity, quantity) for quantity in quantities]
-        step, run_column = guess["step"], guess["run"]
+        step, run = guess["step"], self._run_columns(guess)
         numbers = {column for run in wide.values() for _, column in run} if wide else {*quantities}
         numbers |= {step} if step else set()
-        texts = [run_column] if run_column and not wide else []
+        texts = [] if wide else run
         with readable(file.path):
             for frame in file.frames(sorted(numbers), texts):
                 if wide:
-                    yield from ((run, columns, frame, np.arange(frame.rows)) for run, columns in wide.items())
+                    yield from ((name, columns, frame, np.arange(frame.rows)) for name, columns in wide.items())
                 else:
-                    parts = rows_by_run(frame, run_column, file_run)
+                    parts = rows_by_run(frame, run, file_run, self._prefix)
                     yield from ((name, same, frame, rows) for name, rows in parts)
                 self._rows += frame.rows
                 if self.on_rows:
@@ -184,3 +231,7 @@ class TableReader(AbstractHeadedReader):
         self._wide[path] = columns
         inside = {column.column for column in columns}
         return [*(name for name in names if name not in inside), *(column.quantity for column in columns)]
+
+
+def _any(logged: Mapping[str, NDArray[np.bool_]], name: str, rows: Rows) -> bool:
+    return name in logged and bool(logged[name][rows].any())

@@ -8,15 +8,14 @@ of `add_hparams` are its config.
 
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from lodestar._errors import RunError
-from lodestar.importers.reader import AbstractReader, Curves, ListedRun, LoggedCurve
+from lodestar.importers.reader import Curves, ListedRun, LoggedCurve
 from lodestar.importers.readers._event_file import Events, read_events
-from lodestar.importers.readers._folder import find, fingerprint, key_in, name_in
-from lodestar.importers.readers._settings_file import read_yaml
+from lodestar.importers.readers._folder import AbstractFolderReader, fingerprint
+from lodestar.importers.readers._settings_file import read_settings
 from lodestar.runs import Scalar
 
 _ROOM = 5_000_000  # scalars held between listing and fetching, so that small logs are read once: 80 MB
@@ -45,18 +44,15 @@ class _Scan:
         return bool(self.config) and all(count <= 1 for count in self.counts.values())
 
 
-class TensorboardReader(AbstractReader):
+class TensorboardReader(AbstractFolderReader):
     """Event files below a folder."""
 
     kind: ClassVar[str] = "tensorboard"
-    threads: ClassVar[int] = 1  # reading is Python at work, which threads do not speed up
+    what: ClassVar[str] = "TensorBoard event file (*tfevents*)"
 
     def __init__(self, address: str | os.PathLike[str]):
-        self._root, files = find(address, lambda name: "tfevents" in name, "TensorBoard event file (*tfevents*)")
-        self.address = str(self._root)
-        self._folders: dict[Path, list[Path]] = {}
-        for path in files:
-            self._folders.setdefault(path.parent, []).append(path)
+        super().__init__(address)
+        self._folders = {self._root / key: paths for key, paths in self._runs.items()}
         self._below: dict[Path, list[Path]] = {}
         for folder in self._folders:
             self._below.setdefault(folder.parent, []).append(folder)
@@ -64,14 +60,8 @@ class TensorboardReader(AbstractReader):
         self._held: dict[Path, dict[str, LoggedCurve]] = {}  # read when listed, handed out when fetched
         self._room = _ROOM
 
-    def list(self) -> Iterator[ListedRun]:
-        for folder in self._folders:
-            try:
-                if folder.parent not in self._folders or not self._belongs(folder):
-                    yield self._listed(folder)
-            except RunError as error:
-                version = fingerprint(self._folders[folder])
-                yield ListedRun(*self._called(folder), version, trouble=str(error))
+    def fits(self, name: str, alone: bool) -> bool:
+        return "tfevents" in name
 
     def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
         folder = self._root / run.key
@@ -83,9 +73,13 @@ class TensorboardReader(AbstractReader):
                 found |= self._read(child, {next(iter(self._scan(child).counts)): part})
         return {name: found[name] for name in quantities if name in found}
 
-    def _listed(self, folder: Path) -> ListedRun:
+    def described(self, run: ListedRun) -> ListedRun | None:
+        folder = self._root / run.key
         scan, files = self._scan(folder), [*self._folders[folder]]
-        quantities, config, state = [*scan.counts], {**read_yaml(folder / "hparams.yaml"), **scan.config}, scan.state
+        if folder.parent in self._folders and (scan.part_of(folder) is not None or scan.is_config()):
+            return None  # it belongs to the run above
+        settings, notes = read_settings(folder / "hparams.yaml")
+        quantities, config, state = [*scan.counts], settings | scan.config, scan.state
         for child in self._below.get(folder, ()):
             below = self._scan(child)
             part = below.part_of(child)
@@ -96,14 +90,7 @@ class TensorboardReader(AbstractReader):
             else:
                 continue
             files += self._folders[child]
-        return ListedRun(*self._called(folder), fingerprint(files), tuple(quantities), config, state)
-
-    def _called(self, folder: Path) -> tuple[str, str]:
-        return key_in(self._root, folder), name_in(self._root, folder)
-
-    def _belongs(self, folder: Path) -> bool:
-        scan = self._scan(folder)
-        return scan.part_of(folder) is not None or scan.is_config()
+        return ListedRun(run.key, run.name, fingerprint(files), tuple(quantities), config, state, notes=notes)
 
     def _scan(self, folder: Path) -> _Scan:
         version = fingerprint(self._folders[folder])

@@ -8,9 +8,10 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
+from lodestar._credentials import cleaned, safe_cause, stripped
 from lodestar._errors import RunError, TrackerError
 from lodestar._extras import need
-from lodestar.importers.reader import AbstractReader, Curves, ListedRun, LoggedCurve
+from lodestar.importers.reader import AbstractReader, Curves, ListedRun, LoggedCurve, described
 from lodestar.importers.readers._settings_file import flat
 from lodestar.importers.readers._wandb_file import number
 from lodestar.runs.note import Note, NoteKind
@@ -31,8 +32,8 @@ class WandbReader(AbstractReader):
         parts = address.strip("/").split("/")
         if len(parts) not in (1, 2) or not all(parts):
             raise TrackerError(
-                f"a W&B address is ENTITY/PROJECT or a folder of offline runs, got {address!r} (and no such folder). "
-                "Fix: take both names from the project's page: wandb.ai/ENTITY/PROJECT"
+                f"a W&B address is ENTITY/PROJECT or a folder of offline runs, got {stripped(address)!r} (and no such "
+                "folder). Fix: take both names from the project's page: wandb.ai/ENTITY/PROJECT"
             )
         wandb = need("wandb", "wandb")
         self._api = _ask(address, lambda: wandb.Api(timeout=timeout))
@@ -48,7 +49,8 @@ class WandbReader(AbstractReader):
         pages = iter(_ask(self.address, lambda: self._api.runs(self.address, **options)))
         while (run := _ask(self.address, lambda: next(pages, None))) is not None:
             self._runs[run.id] = run
-            yield _listed(run)
+            if (found := described(ListedRun(run.id, run.id, ""), lambda run=run: _listed(run))) is not None:
+                yield found
 
     def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
         known = self._runs.get(run.key)
@@ -113,12 +115,12 @@ def _ask(address: str, question: Callable[[], T]) -> T:
         return question()
     except (TrackerError, RunError):
         raise
-    except Exception as error:
-        raise _told(address, error) from error
+    except Exception as error:  # noqa: BLE001  W&B raises many kinds
+        raise _told(address, error) from safe_cause(error)
 
 
 def _told(address: str, error: Exception) -> TrackerError:
-    said = str(error).strip() or repr(error)
+    said = cleaned(error).strip() or type(error).__name__
     low = said.lower()  # W&B raises much the same error for everything: only its words tell
     if any(word in low for word in ("api key", "api_key", "login", "logged in", "401", "unauthorized", "authenticat")):
         cure = "W&B does not know you. Fix: wandb login, or set WANDB_API_KEY"

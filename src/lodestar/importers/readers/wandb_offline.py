@@ -3,50 +3,43 @@
 Several folders of one run id are one run that was resumed. Folders of runs that were synced are read as well.
 """
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from lodestar._errors import RunError
-from lodestar.importers.reader import AbstractReader, Curves, ListedRun, LoggedCurve
-from lodestar.importers.readers._folder import find, fingerprint
+from lodestar.importers.reader import Curves, ListedRun, LoggedCurve
+from lodestar.importers.readers._folder import AbstractFolderReader
 from lodestar.importers.readers._settings_file import flat
 from lodestar.importers.readers._wandb_file import WandbFile, numbers
 
 
-class WandbOfflineReader(AbstractReader):
+class WandbOfflineReader(AbstractFolderReader):
     """.wandb files below a folder."""
 
     kind: ClassVar[str] = "wandb"
     clock: str = "_step"
     clock_counts_calls: ClassVar[bool] = True
-    threads: ClassVar[int] = 1
+    what: ClassVar[str] = "run-*.wandb file (W&B run folder)"
 
-    def __init__(self, address: str | os.PathLike[str]):
-        what = "run-*.wandb file (W&B run folder)"
-        root, files = find(address, lambda name: name.endswith(".wandb"), what)
-        self.address = str(root)
-        self._runs: dict[str, list[Path]] = {}
-        for path in dict.fromkeys(path.resolve() for path in files):  # latest-run is a link to another of them
-            self._runs.setdefault(path.stem.removeprefix("run-"), []).append(path)
+    def fits(self, name: str, alone: bool) -> bool:
+        return name.endswith(".wandb")
 
-    def list(self) -> Iterator[ListedRun]:
-        for key, paths in self._runs.items():
-            version, quantities = fingerprint(paths), dict[str, None]()
+    def key(self, path: Path) -> str:
+        return path.stem.removeprefix("run-")
 
-            def seen(step: int, row: dict[str, Any], found: dict[str, None] = quantities) -> None:
-                found |= dict.fromkeys(name for name, _ in numbers(row))
+    def files(self, key: str) -> list[Path]:
+        return [*dict.fromkeys(path.resolve() for path in self._runs[key])]  # latest-run links to another of them
 
-            try:
-                parts = [WandbFile(path, seen).read() for path in paths]
-            except RunError as error:
-                yield ListedRun(key, key, version, trouble=str(error))
-                continue
-            settings = {name: value for part in parts for name, value in part.config.items()}
-            last = parts[-1]
-            names = tuple(quantities)
-            yield ListedRun(key, last.name or key, version, names, flat(settings), last.state, last.project or None)
+    def described(self, run: ListedRun) -> ListedRun:
+        quantities: dict[str, None] = {}
+
+        def seen(step: int, row: dict[str, Any]) -> None:
+            quantities.update(dict.fromkeys(name for name, _ in numbers(row)))
+
+        parts = [WandbFile(path, seen).read() for path in self.files(run.key)]
+        config = flat({name: value for part in parts for name, value in part.config.items()})
+        name, state, group = parts[-1].name or run.key, parts[-1].state, parts[-1].project or None
+        return ListedRun(run.key, name, run.version, tuple(quantities), config, state, group)
 
     def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
         points: dict[str, list[tuple[float, float]]] = {name: [] for name in quantities}
@@ -56,6 +49,6 @@ class WandbOfflineReader(AbstractReader):
                 if name in points:
                     points[name].append((step, value))
 
-        parts = [WandbFile(path, keep).read() for path in self._runs[run.key]]
+        parts = [WandbFile(path, keep).read() for path in self.files(run.key)]
         notes = tuple(note for part in parts for note in part.notes)
         return {name: LoggedCurve.of(pairs, notes) for name, pairs in points.items() if pairs}

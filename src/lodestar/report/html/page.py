@@ -37,9 +37,12 @@ def page(title: str, sections: Sequence[Section], lead: str = "") -> str:
     """The page as text."""
     if not sections:
         raise ValueError("sections must hold at least one section, got none")
-    script = _script()
+    script = '(()=>{"use strict";\n' + "\n".join(_file(name) for name in SCRIPTS) + "\n})();"
     links = "".join(f'<a href="#part-{i}">{_text(part.title)}</a>' for i, part in enumerate(sections))
-    parts = "".join(_section(i, part) for i, part in enumerate(sections))
+    parts = "".join(
+        f'<section id="part-{i}"><h2>{_text(part.title)}</h2>{_blocks(part.blocks)}</section>'
+        for i, part in enumerate(sections)
+    )
     intro = f'<p class="lead">{_text(lead)}</p>' if lead else ""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -54,10 +57,6 @@ def page(title: str, sections: Sequence[Section], lead: str = "") -> str:
         f"<footer>Made by Lodestar {_text(__version__)}. This file is complete: it needs no network.</footer>"
         f'<div id="tip" role="status" hidden></div><script>{script}</script></body></html>'
     )
-
-
-def _section(number: int, section: Section) -> str:
-    return f'<section id="part-{number}"><h2>{_text(section.title)}</h2>{_blocks(section.blocks)}</section>'
 
 
 def _blocks(blocks: Iterable[Block]) -> str:
@@ -162,10 +161,6 @@ def _json(data: object) -> str:
     """JSON that can stand inside a script element: no sign in it can end one."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _script() -> str:
-    return '(()=>{"use strict";\n' + "\n".join(_file(name) for name in SCRIPTS) + "\n})();"
 
 
 def _policy(script: str) -> str:

@@ -1,7 +1,7 @@
-"""Comparison: groups of runs beside each other: mean, spread, best and worst final metric, how many diverged.
+"""Comparison: groups of runs beside each other: mean, median, spread, best and worst final metric, how many excluded.
 
 Comes in: glimpses. Goes out: blocks. Groups are schedules, and schedules at one peak rate where that has several runs.
-A run without a final metric is counted, not averaged.
+A run that a fit would exclude (diverged, stuck), or without a final metric, is counted, not averaged.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ from lodestar.report.sections.families import families
 from lodestar.report.sections.glimpse import Glimpse
 from lodestar.report.sections.sweep import SETS, sets
 from lodestar.report.sections.wording import number, short
-from lodestar.runs.run import Direction, Status
+from lodestar.runs.run import Direction
 
 DRAWN = 14
 
@@ -28,10 +28,12 @@ class Group:
     runs: int
     counted: int
     mean: float
+    median: float
     std: float  # of the sample; NaN for a single run
     best: float
     worst: float
-    diverged: int
+    excluded: int
+    direction: Direction
 
     @classmethod
     def of(cls, name: str, runs: Sequence[Glimpse]) -> "Group":
@@ -44,10 +46,12 @@ class Group:
             runs=len(runs),
             counted=len(finals),
             mean=float(finals.mean()) if len(finals) else math.nan,
+            median=float(np.median(finals)) if len(finals) else math.nan,
             std=float(finals.std(ddof=1)) if len(finals) > 1 else math.nan,
             best=float(best),
             worst=float(worst),
-            diverged=sum(run.status is Status.DIVERGED for run in runs),
+            excluded=sum(bool(run.excluded) for run in runs),
+            direction=runs[0].direction,
         )
 
 
@@ -82,7 +86,10 @@ def _set(part: Sequence[Glimpse]) -> list[Block]:
         return []
     about = f"Final {metric}, {'higher' if part[0].direction is Direction.MAX else 'lower'} is better. "
     blocks: list[Block] = [
-        Text(f"{about}The last value each run logged; a run that diverged is counted, not averaged.")
+        Text(
+            f"{about}The last value each run logged. A run that a fit would exclude (diverged, never learned, stuck) "
+            "is counted, not averaged. The mean sets the order; the best mean, median and best run are green."
+        )
     ]
     shown = several if len(several) > 1 else kinds
     blocks.append(_drawing(shown[:DRAWN], metric))
@@ -95,44 +102,59 @@ def _set(part: Sequence[Glimpse]) -> list[Block]:
 
 
 def _table(heading: str, found: Sequence[Group], caption: str = "") -> Table:
-    top = found[0].mean
+    top = {field: _top(found, field) for field in ("mean", "median", "best")}
+
+    def cell(group: Group, field: str) -> Cell:
+        value = getattr(group, field)
+        return Cell(number(value), "good" if value == top[field] else "")
+
     rows = [
         [
             short(group.name),
             str(group.runs),
-            Cell(number(group.mean), "good" if group.mean == top else ""),
+            str(group.counted),
+            cell(group, "mean"),
+            cell(group, "median"),
             number(group.std, 2),
-            number(group.best),
+            cell(group, "best"),
             number(group.worst),
-            Cell(str(group.diverged), "warning" if group.diverged else "faint"),
+            Cell(str(group.excluded), "warning" if group.excluded else "faint"),
         ]
         for group in found
     ]
-    heads = (heading, ">runs", ">mean", ">spread (std)", ">best", ">worst", ">diverged")
+    heads = (heading, ">runs", ">n", ">mean", ">median", ">spread (std)", ">best", ">worst", ">excluded")
     return Table(heads, rows, caption, most=20)
+
+
+def _top(found: Sequence[Group], field: str) -> float:
+    """The best value of a column."""
+    values = [getattr(group, field) for group in found if group.counted]
+    return (max if found[0].direction is Direction.MAX else min)(values, default=math.nan)
 
 
 def _drawing(found: Sequence[Group], metric: str) -> Chart:
     fine = [group for group in found if group.counted]
     ends = [sorted((group.worst, group.best)) for group in fine]
     x, names = [group.mean for group in fine], [short(group.name, 44) for group in fine]
+    places = [f"{group.name} (n = {group.counted})" for group in fine]
+    medians = Scatter("median", [group.median for group in fine], range(len(fine)), places, colour=1, size=3.5)
     marks = Scatter(
         "mean, worst to best",
         x,
         range(len(fine)),
-        [f"{group.name} ({group.counted} runs)" for group in fine],
+        places,
         low=[low for low, _ in ends],
         high=[high for _, high in ends],
         colour=0,
         size=5,
     )
-    caption = "A dot is a group's mean, its line goes from the worst run to the best."
+    caption = "A large dot is a group's mean, a small one its median; the line goes from the worst run to the best."
     if len(found) == DRAWN:
         caption += f" The best {DRAWN} groups."
     height = 90 + 26 * len(fine)
     return Chart(
         "groups, the best first",
-        [marks],
+        [marks, medians],
         Axis(f"final {metric}"),
         Axis(categories=names),
         caption,

@@ -47,7 +47,13 @@ def decision_blocks(steered: SteeredRun, forecaster: Forecaster | None) -> list[
     if steered.run is None:
         notes.append(_without_run(steered))
     if steered.log.skipped:
-        notes.append(("note", f"{steered.log.skipped} lines of the log could not be read: the job was killed.", ""))
+        notes.append(
+            (
+                "note",
+                f"{steered.log.skipped} lines of the log could not be read: cut short by a kill, or changed since.",
+                "",
+            )
+        )
     if notes:
         blocks.append(Notes(notes, {"warning": "warning", "note": "advice"}))
     return [*blocks, *decision_charts(steered), *fan_charts(steered, forecaster), _table(steered)]
@@ -174,7 +180,7 @@ def _table(steered: SteeredRun) -> Table:
             number(d.metric),
             f"{d.accepted} of {d.samples}" if d.samples else "–",
             number(d.predicted),
-            "–" if d.interval is None else f"{number(d.interval[0], 3)} to {number(d.interval[1], 3)}",
+            "–" if d.interval is None else f"{number(d.interval[0])} to {number(d.interval[1])}",
             number(d.first_lr, 3),
             why(d),
         ]

@@ -11,7 +11,7 @@ import numpy as np
 
 from lodestar.evaluate.evaluation import OURS, Ablation, Evaluation, MeanStd, Scope, Truth
 from lodestar.report.html import Axis, Cell, Chart, Line, Mark, Shading, Table
-from lodestar.report.sections.wording import channels, number, percent
+from lodestar.report.sections.wording import channels, number, percent, span
 
 LOWEST = 1e-7  # where an error of exactly nothing is drawn on a log scale
 WIDTHS = (7.0, 4.5, 2.5, 1.0)  # solvers agree to the eye: each is drawn thinner than the one below it
@@ -53,8 +53,9 @@ def accuracy_table(evaluation: Evaluation, scope: Scope, truth: Truth = "smoothe
         for seen in evaluation.fractions:
             errors = [getattr(evaluation.error(name, seen, scope, truth), channel) for name in evaluation.forecasters]
             best = min((error.mean for error in errors if error.runs), default=math.nan)
-            rows.append([f"{title}, {percent(seen)} seen", *(_cell(error, error.mean == best) for error in errors)])
-    return Table((scope, *(f">{name}" for name in evaluation.forecasters)), rows)
+            cells = (_cell(error, error.mean == best) for error in errors)
+            rows.append([f"{title}, {percent(seen)} seen", *cells, span(error.runs for error in errors)])
+    return Table((scope, *(f">{name}" for name in evaluation.forecasters), ">n"), rows, evaluation.differing or "")
 
 
 def _cell(error: MeanStd, best: bool) -> Cell:

@@ -1,20 +1,21 @@
 """A run at a glance: its facts and its curves, thinned to what a screen can show.
 
-Comes in: a run. Goes out: a `Glimpse`, a few kilobytes, so that a store of any size is read one run at a time. Knows
-nothing of charts.
+Comes in: a run. Goes out: a `Glimpse`, a few kilobytes, so that a store of any size is read one run at a time. A run
+that a fit would exclude as diverged or stuck has no final metric here either. Knows nothing of charts.
 """
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lodestar.doctor.diverged import Ending, ending, stuck_beside, why_collapsed
 from lodestar.fitting.dataset import DEFAULT_SMOOTHING
 from lodestar.forecaster.preprocessing.smooth import smooth
 from lodestar.report.html.thin import corners, thin
-from lodestar.runs.run import Direction, Run, Series, Status
+from lodestar.runs.run import OUR_MODE, Direction, Run, Series, Status
 from lodestar.schedules import recognise
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -39,6 +40,9 @@ class Glimpse:
     loss: Curve
     metric: Curve
     lr: Curve
+    excluded: str = ""  # why a fit would exclude it: it diverged, never learned, or is stuck beside the others
+    steered: bool = False  # by Lodestar
+    ending: Ending | None = None
 
     @property
     def what(self) -> tuple[str, str, Direction]:
@@ -53,6 +57,8 @@ class Glimpse:
 
 def glimpse(run: Run) -> Glimpse:
     """Look at one run."""
+    excluded = why_collapsed(run) or ""
+    known = not excluded and bool(np.isfinite(run.metric.values).any())
     return Glimpse(
         name=run.name,
         task=run.facts.task or "",
@@ -62,12 +68,30 @@ def glimpse(run: Run) -> Glimpse:
         peak_lr=_peak(run),
         seed=run.facts.seed,
         status=run.status,
-        final=run.final_metric if run.status is not Status.DIVERGED else math.nan,
+        final=math.nan if excluded else run.final_metric,
         total_steps=run.total_steps,
         loss=_thinned(_smoothed(run.loss)),
         metric=_thinned(run.metric),
         lr=corners(run.lr.steps, run.lr.values, POINTS),
+        excluded=excluded,
+        steered=run.facts.extra.get(OUR_MODE) == "steer",
+        ending=ending(run) if known else None,
     )
+
+
+def without_stuck(found: Sequence[Glimpse]) -> list[Glimpse]:
+    """The same, those excluded that only the others show to be stuck, as a fit excludes them."""
+    endings: dict[tuple, list[Ending]] = {}
+    for one in found:
+        if one.ending is not None:
+            endings.setdefault(one.what, []).append(one.ending)
+    stuck = {(what, name): why for what, some in endings.items() for name, why in stuck_beside(some).items()}
+    return [
+        dataclasses.replace(one, excluded=stuck[one.what, one.name], final=math.nan)
+        if (one.what, one.name) in stuck
+        else one
+        for one in found
+    ]
 
 
 def glimpses(

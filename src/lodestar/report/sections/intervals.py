@@ -36,10 +36,13 @@ def coverage_table(evaluation: Evaluation) -> Table:
         [
             f"{percent(row.level)} interval, {percent(row.seen)} seen",
             *(_share(getattr(row, field)) for field in FIELDS),
+            str(row.runs),
+            str(row.finals),
         ]
         for row in evaluation.coverage
     ]
-    return Table(("share inside", *(f">{title}" for title in FIELDS.values())), rows)
+    heads = ("share inside", *(f">{title}" for title in FIELDS.values()), ">n", ">n of finals")
+    return Table(heads, rows, evaluation.differing or "")
 
 
 def _chart(seen: float, rows: list[Coverage]) -> Chart:

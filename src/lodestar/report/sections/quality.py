@@ -69,9 +69,12 @@ def headline(evaluation: Evaluation) -> str:
         f"{number(error.loss.mean, 2)} (loss), {number(error.metric.mean, 2)} (metric) and "
         f"{number(error.lr.mean, 2)} (learning rate)"
     )
-    rank = next((row.spearman for row in evaluation.ranking if (row.forecaster, row.seen) == (OURS, seen)), None)
-    if rank is not None and rank == rank:
-        text += f", and ranks runs by their final metric with a Spearman correlation of {number(rank, 2)}"
+    rank = next((row for row in evaluation.ranks(seen) if row.forecaster == OURS), None)
+    if rank is not None and rank.spearman == rank.spearman:
+        text += (
+            f", and ranks {count(rank.runs, 'run')} by their final metric with a Spearman correlation of "
+            f"{number(rank.spearman, 2)}" + (f" ({evaluation.caution})" if evaluation.caution else "")
+        )
     picked = next((row for row in evaluation.selection if row.forecaster == OURS), None)
     if picked is not None:
         text += f". Shown {percent(picked.seen)} of each, it picks the run that ended {picked.rank} of {picked.runs}"
@@ -81,14 +84,16 @@ def headline(evaluation: Evaluation) -> str:
 def _facts(evaluation: Evaluation) -> KeyFigures:
     figures = []
     for seen in evaluation.fractions:
-        row = next((r for r in evaluation.ranking if (r.forecaster, r.seen) == (OURS, seen)), None)
+        row = next((row for row in evaluation.ranks(seen) if row.forecaster == OURS), None)
         if row is not None:
-            figures.append((number(row.spearman, 2), f"rank correlation of final results, {percent(seen)} seen"))
+            what = f"rank correlation of final results, {percent(seen)} seen, over {count(row.runs, 'run')}"
+            figures.append((number(row.spearman, 2), what))
     name = short(evaluation.metric_name, 24)
     for seen in evaluation.fractions:
         error = evaluation.error(OURS, seen, "still to come").metric
         if error.runs:
-            figures.append((number(error.mean, 2), f"relative error of the {name}, {percent(seen)} seen"))
+            what = f"relative error of the {name}, {percent(seen)} seen, over {count(error.runs, 'run')}"
+            figures.append((number(error.mean, 2), what))
     picked = next((row for row in evaluation.selection if row.forecaster == OURS), None)
     if picked is not None:
         what = f"rank of the run it picks from the first {percent(picked.seen, 2)}"

@@ -5,9 +5,9 @@ Comes in: an `Evaluation`. Goes out: charts and tables.
 
 import numpy as np
 
-from lodestar.evaluate.evaluation import Evaluation, Finals
+from lodestar.evaluate.evaluation import OURS, Evaluation, Finals
 from lodestar.report.html import Axis, Chart, Line, ReferenceLine, Scatter, Table
-from lodestar.report.sections.wording import number, percent, short
+from lodestar.report.sections.wording import number, percent, sentence, short, span
 
 
 def finals_chart(evaluation: Evaluation, finals: Finals) -> Chart:
@@ -34,17 +34,20 @@ def rank_chart(evaluation: Evaluation) -> Chart:
         x, y = [row.seen for row in rows], [row.spearman for row in rows]
         lines.append(Line(name, x, y, colour=place, width=2.4 if place == 0 else 1.5))
     axis = Axis("part of the run seen", log=True, style="percent")
-    return Chart("does it know early which run ends best?", lines, axis, Axis("rank correlation", high=1.02))
+    runs = span(row.runs for row in evaluation.ranking if row.forecaster == OURS)
+    title, y = "does it know early which run ends best?", Axis("rank correlation", high=1.02)
+    return Chart(title, lines, axis, y, f"Over {runs} runs. {sentence(evaluation.caution)}".strip())
 
 
 def ranking_table(evaluation: Evaluation) -> Table:
     """Spearman and error of final metrics at the main fractions."""
     rows = []
     for seen in evaluation.fractions:
-        found = [row for row in evaluation.ranking if row.seen == seen]
-        rows.append([f"Spearman, {percent(seen)} seen", *(number(row.spearman, 3) for row in found)])
-        rows.append([f"root mean square error, {percent(seen)} seen", *(number(row.rmse, 3) for row in found)])
-    return Table(("final metric", *(f">{name}" for name in evaluation.forecasters)), rows)
+        found, n = evaluation.ranks(seen), span(row.runs for row in evaluation.ranks(seen))
+        rows.append([f"Spearman, {percent(seen)} seen", *(number(row.spearman, 3) for row in found), n])
+        rows.append([f"root mean square error, {percent(seen)} seen", *(number(row.rmse, 3) for row in found), n])
+    heads = ("final metric", *(f">{name}" for name in evaluation.forecasters), ">n")
+    return Table(heads, rows, sentence(evaluation.caution))
 
 
 def selection_table(evaluation: Evaluation) -> Table:

@@ -6,7 +6,7 @@ a log of release one names none, and is taken to be of the run that has its file
 
 import dataclasses
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from lodestar._errors import LodestarError
@@ -61,18 +61,33 @@ class SteeredRun:
         return [step for step, _ in pairs], [rate for _, rate in pairs]
 
 
-def read_steered(paths: Sequence[str | os.PathLike[str]]) -> list[SteeredRun]:
-    """Logs by path; a folder stands for every .jsonl file in it."""
+def read_steered(
+    paths: Sequence[str | os.PathLike[str]], left_out: Callable[[str], None] | None = None
+) -> list[SteeredRun]:
+    """Logs by path; a folder stands for every .jsonl file in it.
+
+    Of a folder, what cannot be read is left out, and `left_out` is told; a file that was named must be a log.
+    """
+    named = {Path(path) for path in paths}
     files = [file for path in paths for file in _files(Path(path))]
     stems = [file.stem for file in files]
     names = [stem if stems.count(stem) == 1 else str(file) for stem, file in zip(stems, files, strict=True)]
     found = []
     for name, file in zip(names, files, strict=True):
-        log = read_log(file)
-        if not log.decisions:
-            raise LodestarError(f"the log {file} holds no decision. Fix: leave it out, or wait until the job has begun")
-        found.append(SteeredRun(name, log, log.run_name or file.stem))
+        try:
+            found.append(_steered(name, file))
+        except LodestarError as error:
+            if file in named or left_out is None:
+                raise
+            left_out(f"left out: {error}")
     return found
+
+
+def _steered(name: str, file: Path) -> SteeredRun:
+    log = read_log(file)
+    if not log.decisions:
+        raise LodestarError(f"the log {file} holds no decision. Fix: leave it out, or wait until the job has begun")
+    return SteeredRun(name, log, log.run_name or file.stem)
 
 
 def join_runs(steered: Sequence[SteeredRun], runs: Iterable[Run]) -> list[SteeredRun]:

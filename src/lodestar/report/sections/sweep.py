@@ -15,6 +15,7 @@ from lodestar.report.sections.glimpse import POINTS, Curve, Glimpse
 from lodestar.report.sections.wording import count, number, percent
 from lodestar.runs.run import Direction, Status
 
+_RATES = Axis("peak learning rate", log=True)
 SETS = 6
 _SMOOTHED = f"Smoothed as a fit smooths it, over {percent(DEFAULT_SMOOTHING)} of the run."
 _LOG_FROM = 30.0  # a metric that spans more than this factor is drawn on a log axis
@@ -76,12 +77,16 @@ def _set(part: Sequence[Glimpse]) -> list[Block]:
         ]
 
     charts = [
-        Chart(metric, lines(lambda run: run.metric), x, _metric_axis(part), wide=True, height=340),
-        Chart(loss, lines(lambda run: run.loss), x, _loss_axis(part), _SMOOTHED),
+        Chart(metric, lines(lambda run: run.metric), x, _metric_axis(part), _beyond(part), wide=True, height=340),
+        Chart(loss, lines(lambda run: run.loss), x, _loss_axis(part), f"{_SMOOTHED} {_beyond(part)}".strip()),
         Chart(
-            f"final {metric} against peak learning rate", _finals(part, table, paint), _rates(), Axis(f"final {metric}")
+            f"final {metric} against peak learning rate",
+            _finals(part, table, paint),
+            _RATES,
+            Axis(f"final {metric}"),
+            _undrawn(part),
         ),
-        Chart("schedules", lines(lambda run: run.lr), x, _lr_axis(part)),
+        Chart("schedules", lines(lambda run: run.lr), x, _lr_axis(part), _beyond(part)),
         *_histogram(part),
     ]
     return [_facts(part), *(chart for chart in charts if chart.series)]
@@ -94,7 +99,7 @@ def _facts(part: Sequence[Glimpse]) -> KeyFigures:
         (str(len(part)), "runs"),
         (number(best.final) if best else "–", f"best {part[0].metric_name}" + (f" ({best.schedule})" if best else "")),
         (f"{number(best.peak_lr)}" if best else "–", "peak learning rate of the best run"),
-        (str(ended.count(Status.DIVERGED)), "diverged"),
+        (str(sum(bool(run.excluded) for run in part)), "excluded, as a fit would: diverged, never learned or stuck"),
     ]
     if Status.CUT_SHORT in ended:
         figures.append((str(ended.count(Status.CUT_SHORT)), "cut short"))
@@ -142,15 +147,24 @@ def _histogram(part: Sequence[Glimpse]) -> list[Chart]:
     return [Chart(title, [bars], Axis(f"final {part[0].metric_name}"), Axis("runs", low=0, style="count"))]
 
 
-def _rates() -> Axis:
-    return Axis("peak learning rate", log=True)
-
-
 def _values(part: Sequence[Glimpse], curve: Callable[[Glimpse], Curve]) -> np.ndarray:
-    """What is drawn of the runs that did not diverge; of all where every one did."""
-    calm = [run for run in part if run.status is not Status.DIVERGED and len(curve(run)[1])] or list(part)
+    """What is drawn of the runs that are not excluded; of all where every one is."""
+    calm = [run for run in part if not run.excluded and len(curve(run)[1])] or list(part)
     values = np.concatenate([curve(run)[1] for run in calm] or [np.zeros(0)])
     return values[np.isfinite(values)]
+
+
+def _beyond(part: Sequence[Glimpse]) -> str:
+    """That some runs may leave the chart."""
+    wild = sum(bool(run.excluded) for run in part)
+    if not 0 < wild < len(part):
+        return ""
+    return f"The axes are set by the other runs: {count(wild, 'excluded run')} may go beyond them."
+
+
+def _undrawn(part: Sequence[Glimpse]) -> str:
+    wild = sum(bool(run.excluded) for run in part)
+    return f"Without {count(wild, 'excluded run')}, which ended at nothing that could be compared." if wild else ""
 
 
 def _metric_axis(part: Sequence[Glimpse]) -> Axis:
@@ -161,7 +175,7 @@ def _metric_axis(part: Sequence[Glimpse]) -> Axis:
     low, high = np.quantile(values, 0.01), np.quantile(values, 0.99)
     low, high = (low, values.max()) if part[0].direction is Direction.MAX else (values.min(), high)
     if low > 0 and high / low > _LOG_FROM:
-        return Axis(name, log=True)
+        return Axis(name, log=True, low=float(low / 1.1), high=float(high * 1.2))
     room = 0.04 * (high - low)
     return Axis(name, low=float(low - room), high=float(high + room)) if high > low else Axis(name)
 
@@ -176,7 +190,8 @@ def _loss_axis(part: Sequence[Glimpse]) -> Axis:
 
 
 def _lr_axis(part: Sequence[Glimpse]) -> Axis:
-    peaks = [run.peak_lr for run in part if run.peak_lr > 0]
+    calm = [run for run in part if not run.excluded] or part
+    peaks = [run.peak_lr for run in calm if run.peak_lr > 0]
     if not peaks:
         return Axis("learning rate")
     return Axis("learning rate", log=True, low=min(peaks) / 100, high=max(peaks) * 1.3)

@@ -13,9 +13,10 @@ from lodestar.doctor import diagnose
 from lodestar.evaluate import Evaluation, evaluate
 from lodestar.forecaster import Forecaster
 from lodestar.report.html import Notes, Section
+from lodestar.report.sections.against import against_blocks, under_their_task
 from lodestar.report.sections.compare import compare_blocks
 from lodestar.report.sections.findings import finding_blocks
-from lodestar.report.sections.glimpse import DRAWN, Glimpse, glimpses
+from lodestar.report.sections.glimpse import DRAWN, Glimpse, glimpses, without_stuck
 from lodestar.report.sections.quality import quality_blocks
 from lodestar.report.sections.steered import SteeredRun, join_runs
 from lodestar.report.sections.steered_runs import steered_blocks
@@ -64,8 +65,10 @@ def build_report(
             "there are no runs to report on. Fix: check the path, or make some: lodestar sweep, lodestar import"
         )
     joined = join_runs(steered, kept.values())
+    seen, moved = under_their_task(seen, joined, forecaster)
+    seen = without_stuck(seen)
     diagnosis = diagnose(again, lambda done: stage("examining runs", done, len(seen)))
-    notes = [*_about_sets(seen), *_about_logs(joined, seen, forecaster)]
+    notes = [*_about_sets(seen), *moved, *_about_logs(joined, seen, forecaster)]
     quality, own = None, set[str]()
     if forecaster is not None:
         own = {one.run.name for one in joined if one.run is not None}
@@ -73,7 +76,7 @@ def build_report(
         notes += said
     parts = {
         "The sweep at a glance": sweep_blocks(seen, thinned),
-        "Comparison": compare_blocks(seen),
+        "Comparison": [*against_blocks(seen), *compare_blocks(seen)],
         "Steered runs": steered_blocks(joined, forecaster) if joined else [],
         "Forecaster": quality_blocks(quality, len(own)) if quality is not None else [],
         "Doctor's findings": finding_blocks(diagnosis),

@@ -6,6 +6,7 @@ Comes in: a `Decision`. Goes out: text. The outcome's own sentence is always par
 from collections import Counter
 
 from lodestar.report.sections.wording import count, number
+from lodestar.runs.digits import digits
 from lodestar.scheduler import Decision, Outcome
 
 SOURCES = {
@@ -38,8 +39,10 @@ def _weighed(decision: Decision) -> list[str]:
     sentences = [f"{matched[:1].upper()}{matched[1:]} came near this run's{near}{within}."]
     if decision.winners:
         best = sum(winner.metric for winner in decision.winners) / len(decision.winners)
+        apart = digits((best, decision.forecast if decision.plan_forecast is None else decision.plan_forecast))
         sentences.append(
-            f"The best {_candidates(decision)} should end at {number(best)}, the running plan at {_plan(decision)}."
+            f"The best {_candidates(decision)} should end at {number(best, apart)}, the running plan at "
+            f"{_plan(decision, apart)}."
         )
     return sentences
 
@@ -50,10 +53,10 @@ def _candidates(decision: Decision) -> str:
     return f"{count(len(decision.winners), 'candidate')} ({listed})"
 
 
-def _plan(decision: Decision) -> str:
+def _plan(decision: Decision, digits: int) -> str:
     if decision.plan_forecast is not None:
-        return number(decision.plan_forecast)
-    return f"{number(decision.forecast)} (if the run goes on as it did)"
+        return number(decision.plan_forecast, digits)
+    return f"{number(decision.forecast, digits)} (if the run goes on as it did)"
 
 
 def _sentence(decision: Decision) -> str:

@@ -1,6 +1,7 @@
 """Numbers and counts in words, the same on the whole page."""
 
 import math
+from collections.abc import Iterable
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -11,6 +12,17 @@ def number(value: float | None, digits: int = 4) -> str:
 def count(many: int, thing: str) -> str:
     """1 run, 2 runs."""
     return f"{many} {thing}" if many == 1 else f"{many} {thing}s"
+
+
+def span(counts: Iterable[int]) -> str:
+    """How many runs a row of figures rests on: 5, or 3 to 5 where they differ."""
+    found = sorted(set(counts))
+    return str(found[0]) if len(found) == 1 else f"{found[0]} to {found[-1]}"
+
+
+def sentence(text: str | None) -> str:
+    """With a capital and a full stop; nothing where there is none."""
+    return f"{text[0].upper()}{text[1:].removesuffix('.')}." if text else ""
 
 
 def percent(share: float, digits: int = 3) -> str:

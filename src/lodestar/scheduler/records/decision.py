@@ -7,12 +7,14 @@ Knows nothing of how decisions are made.
 
 import dataclasses
 import math
+import numbers
 from collections.abc import Mapping
 from typing import Any
 
 from lodestar.scheduler.records.outcome import Outcome, outcome_of
 
 _ON_DISK = {"interval": "band", "forecast_interval": "forecast_band"}  # field -> its name in logs and states
+_COUNTS = ("window", "step", "samples", "accepted")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,19 +71,63 @@ class Decision:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Decision":
-        """Back from `to_dict`, or from what release one wrote; fields this version does not know are left out."""
-        names = {field.name: _ON_DISK.get(field.name, field.name) for field in dataclasses.fields(cls)}
-        kept = {name: data[key] for name, key in names.items() if key in data}
-        kept["outcome"] = outcome_of(data["outcome"], data.get("outcome_kind"))
-        kept["winners"] = tuple(Winner(**winner) for winner in kept.get("winners", ()))
-        kept["lr"] = tuple((int(step), float(lr)) for step, lr in kept.get("lr", ()))
-        for name in _ON_DISK:
-            if kept.get(name) is not None:
-                low, high = kept[name]
-                kept[name] = (float(low), float(high))
-        return cls(**kept)
+        """Back from `to_dict`, or from what release one wrote; fields this version does not know are left out.
+
+        What is no decision is a ValueError, a TypeError or a KeyError.
+        """
+        kept = {name: read(data[key]) for name, (key, read) in _READ.items() if key in data}
+        return cls(outcome=outcome_of(data["outcome"], data.get("outcome_kind")), **kept)
 
 
 def finite(value: float) -> float | None:
     """A number for a record: None where there is none."""
     return float(value) if math.isfinite(value) else None
+
+
+def _count(value: Any) -> int:
+    number = _number(value)
+    if number is None or not 0 <= number < 2**53 or number != int(number):
+        raise ValueError(f"must be a whole number >= 0, got {value!r:.40}")
+    return int(value)
+
+
+def _number(value: Any) -> float | None:
+    if value is not None and (not isinstance(value, numbers.Real) or isinstance(value, bool)):
+        raise ValueError(f"must be a number, got {value!r:.40}")
+    try:
+        return None if value is None else finite(float(value))
+    except OverflowError:  # a whole number with hundreds of digits
+        return None
+
+
+def _interval(value: Any) -> tuple[float, float] | None:
+    low, high = map(_number, (None, None) if value is None else value)
+    return None if low is None or high is None else (low, high)
+
+
+def _rates(value: Any) -> tuple[tuple[int, float], ...]:
+    pairs = [(_count(step), _number(lr)) for step, lr in value]
+    return tuple((step, lr) for step, lr in pairs if lr is not None)
+
+
+def _winners(value: Any) -> tuple[Winner, ...]:
+    return tuple(found for winner in value if (found := _winner(**winner)) is not None)
+
+
+def _winner(source: Any, member: Any, sample: Any, matched: Any, metric: Any) -> Winner | None:
+    at, end = _number(matched), _number(metric)
+    return None if at is None or end is None else Winner(_text(source), _count(member), _count(sample), at, end)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"must be a text, got {value!r:.40}")
+    return value
+
+
+_OTHERS = {"interval": _interval, "forecast_interval": _interval, "lr": _rates, "winners": _winners, "note": _text}
+_READ = {  # field -> its name on disk, and what reads it
+    name: (_ON_DISK.get(name, name), _OTHERS.get(name, _count if name in _COUNTS else _number))
+    for name in (field.name for field in dataclasses.fields(Decision))
+    if name != "outcome"
+}

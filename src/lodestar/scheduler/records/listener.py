@@ -1,7 +1,7 @@
 """Who may listen to a scheduler: told of what was observed and decided, in the training job's own thread.
 
-A listener never raises and never waits. Each method returns a sentence on what went wrong, or None; the scheduler
-records it as a warning. `lodestar.exporters.follow` makes one.
+A listener never waits and should not raise. Each method returns a sentence on what went wrong, or None; the scheduler
+records it as a warning, as it does where one raises. `lodestar.exporters.follow` makes one.
 """
 
 from typing import Protocol

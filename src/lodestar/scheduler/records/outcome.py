@@ -39,8 +39,11 @@ _SENTENCES_OF_RELEASE_ONE = {
 
 
 def outcome_of(sentence: str, kind: str | None) -> Outcome:
-    """The outcome of a written decision; `kind` is None in files of release one."""
+    """The outcome of a written decision; `kind` is None in files of release one. A ValueError if it is unknown."""
     if kind is not None:
-        return Outcome[kind.upper().replace("-", "_")]
+        known = {outcome.kind: outcome for outcome in Outcome}.get(kind)
+        if known is None:
+            raise ValueError(f"unknown outcome {kind!r:.40}")
+        return known
     known = _SENTENCES_OF_RELEASE_ONE.get(sentence)
     return Outcome(sentence) if known is None else known

@@ -30,6 +30,17 @@ def follow(
     return Schedule("steered", [*used, *rates], knots=[*before, *knots], last_step=clock.total_steps)
 
 
+def capped(schedule: Schedule, first_step: int, caps: Caps) -> Schedule:
+    """The schedule with the rates from `first_step` on within the caps; the same object where they are already."""
+    after = float(max(first_step - 1, 0))
+    knots, rates = _from(list(schedule.knots), list(schedule.lr), after)
+    held = np.clip(rates, caps.low, caps.high).tolist()
+    if held == rates:
+        return schedule
+    before, used = _until(schedule, after)
+    return Schedule("steered", [*used, *held], knots=[*before, *knots], last_step=schedule.last_step)
+
+
 def stretch(schedule: Schedule, first_step: int, last_step: int) -> Schedule:
     """The part from one step to another. No step at all still has a knot to hold."""
     knots = schedule.knots

@@ -1,9 +1,10 @@
 """The initial plan: before the first window there is nothing of this run to encode, so past runs are (step 1).
 
+"search" looks for the best schedule, where the forecaster knows schedules; where it does not, it is "whole".
 "first-window" is the paper's: the best past run's first window. It cannot know the rest of that run's schedule, so
 "whole" encodes whole runs: those whose forecast final metric is best, less the members' disagreement about it. Comes
 in: a forecaster with reference runs, best first. Goes out: a planned run of full length, averaged over the chosen runs
-and the members of an ensemble, and their names. Knows nothing of the live run.
+and the members of an ensemble, and where it comes from, in words. Knows nothing of the live run.
 """
 
 import numpy as np
@@ -15,16 +16,19 @@ from lodestar.runs.run import Direction
 from lodestar.scheduler.planned_run import PlannedRun
 from lodestar.scheduler.settings import Settings
 from lodestar.scheduler.steps.average import MEANS
+from lodestar.scheduler.steps.known import planned_by_search
 
 
-def initial_plan(forecaster: Forecaster, window: int, settings: Settings) -> tuple[PlannedRun, tuple[str, ...]]:
-    """The run to begin with, and the names of the past runs it is drawn from; `window` is in points."""
+def initial_plan(forecaster: Forecaster, window: int, settings: Settings) -> tuple[PlannedRun, str]:
+    """The run to begin with, and where it comes from, in words; `window` is in points."""
     if len(forecaster.references) == 0:
         raise ValueError(
             "the forecaster's reference runs must hold at least one run to begin with, got none. "
             "Fix: fit again on runs that finished"
         )
-    whole = settings.initial_plan == "whole"
+    if settings.initial_plan == "search" and forecaster.response is not None:
+        return planned_by_search(forecaster)
+    whole = settings.initial_plan != "first-window"
     latents = _encoded(forecaster, forecaster.points if whole else window)
     order = _by_forecast(forecaster, latents) if whole else np.arange(len(forecaster.references))
     chosen = order[: settings.initial_runs]
@@ -32,7 +36,7 @@ def initial_plan(forecaster: Forecaster, window: int, settings: Settings) -> tup
     channels, mean = forecaster.recipe.normaliser, MEANS[settings.mean]
     parts = ((curves.lr, channels.lr), (curves.loss, channels.loss), (curves.metric, channels.metric))
     planned = PlannedRun(0, *(mean(part.reshape(-1, part.shape[-1]), channel) for part, channel in parts))
-    return planned, tuple(forecaster.references.names[run] for run in chosen)
+    return planned, f"the best past runs: {', '.join(forecaster.references.names[run] for run in chosen)}"
 
 
 def _encoded(forecaster: Forecaster, stop: int) -> NDArray[np.float64]:

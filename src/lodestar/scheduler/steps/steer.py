@@ -20,6 +20,7 @@ from lodestar.scheduler.records.outcome import Outcome
 from lodestar.scheduler.settings import Settings
 from lodestar.scheduler.steps.average import MEANS, ahead
 from lodestar.scheduler.steps.fallback import own_forecast
+from lodestar.scheduler.steps.known import steer_known
 from lodestar.scheduler.steps.matching import NONE
 from lodestar.scheduler.steps.moment import Moment
 from lodestar.scheduler.steps.score import SCORES, Group
@@ -42,6 +43,8 @@ def steer(
     moment = Moment.of(forecaster, settings, points, seen)
     if moment is None:
         return Decision(outcome=Outcome.NOTHING_SEEN), None
+    if settings.judges_schedules(forecaster):
+        return steer_known(moment, planned)
     weighed = weigh(moment, rng)
     goes_on = _going_on(moment, planned, weighed)
     best = SCORES[settings.score](weighed.goals, forecaster.direction)[: settings.average]

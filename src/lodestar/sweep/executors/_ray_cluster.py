@@ -7,6 +7,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
+from lodestar._credentials import cleaned, stripped
 from lodestar._errors import SweepError
 from lodestar._extras import need
 
@@ -84,7 +85,7 @@ def _check_answers(address: str) -> None:
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_SECONDS).close()
     except OSError as error:
-        raise SweepError(_no_cluster(address, error)) from error
+        raise SweepError(_no_cluster(stripped(address), error)) from error
 
 
 def _init(ray: Any, address: str, runtime_env: dict[str, Any], **more: Any) -> None:
@@ -94,9 +95,9 @@ def _init(ray: Any, address: str, runtime_env: dict[str, Any], **more: Any) -> N
     try:
         ray.init(address=address, runtime_env=runtime_env or None, **quiet, **more)
     except ConnectionError as error:
-        raise SweepError(_no_cluster(address, error)) from error
+        raise SweepError(_no_cluster(stripped(address), error)) from error
     except Exception as error:  # Ray raises many kinds here, plain RuntimeError and ValueError among them
-        raise SweepError(_not_connected(address, error)) from error
+        raise SweepError(_not_connected(stripped(address), error)) from error
 
 
 def _no_cluster(address: str, error: Exception) -> str:
@@ -121,5 +122,5 @@ def _not_connected(address: str, error: Exception) -> str:
 
 
 def _line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line.strip() for line in cleaned(error).splitlines() if line.strip()]
     return (" ".join(lines)[:300].rstrip(".") if lines else "") or type(error).__name__

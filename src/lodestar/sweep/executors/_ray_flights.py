@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lodestar._errors import SweepError
-from lodestar.sweep.events import Event, Failed, Started
+from lodestar.sweep.events import Event, Failed, FailureKind, Started
 from lodestar.sweep.executors import _ray_task, wire
 from lodestar.sweep.executors._ray_cluster import HEAD, RayCluster
 from lodestar.sweep.trial import Job, Trial
@@ -77,7 +77,7 @@ class Flights:
             flight = _Flight(trial, attempt, time.monotonic())
             job, plain = dataclasses.asdict(self._job), wire.plain_trial(trial)
             threads = max(1, int(self._need.cpus))
-            ref = self._task.remote(job, plain, threads, self._mailbox, flight.name)
+            ref = self._task.remote(job, plain, threads, self._need.timeout, self._mailbox, flight.name)
             self._flights[ref] = flight
 
     def _room(self) -> int:
@@ -164,16 +164,17 @@ class Flights:
             self._again.append((trial, attempt + 1))
             return
         reason = f"its node or process was lost {attempt} times, the last time by {type(error).__name__}"
-        yield Failed(trial, reason, str(error)[:2000], time.monotonic() - flight.sent)
+        yield Failed(trial, reason, str(error)[:2000], time.monotonic() - flight.sent, FailureKind.NODE_LOST)
 
 
 @dataclasses.dataclass(frozen=True)
 class Need:
-    """What a trial takes of a node, and how often it may be sent again."""
+    """What a trial takes of a node, how often it may be sent again, and how many seconds it may take."""
 
     cpus: float
     gpus: float
     max_retries: int
+    timeout: float | None = None
 
     def __str__(self) -> str:
         return f"{self.cpus:g} CPUs" + (f", {self.gpus:g} GPUs" if self.gpus else "")

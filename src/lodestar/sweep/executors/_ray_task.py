@@ -19,12 +19,16 @@ from lodestar.sweep.trial import Job
 _kept: dict[tuple[int, str], LocalExecutor] = {}  # this process's own worker; Ray gives a process one task at a time
 
 
-def make_trial(job: Mapping[str, Any], trial: Mapping[str, Any], threads: int, mailbox: Any, flight: str) -> dict:
+def make_trial(
+    job: Mapping[str, Any], trial: Mapping[str, Any], threads: int, timeout: float | None, mailbox: Any, flight: str
+) -> dict[str, Any]:
     """Make one trial here. The mapping's "kind" is "done", "failed", or "unusable" where no trial can be made."""
     where = _where()
     try:
         message: dict[str, Any] = {}
-        for event in _executor(threads).run(Job(**job), [wire.trial_of(trial)]):
+        executor = _executor(threads)
+        executor.timeout = timeout
+        for event in executor.run(Job(**job), [wire.trial_of(trial)]):
             message = _plain(event, where)
             if message["kind"] in ("started", "report"):
                 mailbox.tell.remote(flight, message)  # nobody waits for it, and a lost one is no loss
@@ -74,8 +78,9 @@ def _plain(event: Event, where: str) -> dict[str, Any]:
             return {"kind": "report", "where": where, "step": step, "loss": loss, "metric": metric}
         case Done(_, run, seconds):
             return {"kind": "done", "where": where, "run": wire.plain_run(run), "seconds": seconds}
-        case Failed(_, reason, detail, seconds):
-            return {"kind": "failed", "where": where, "reason": reason, "detail": detail, "seconds": seconds}
+        case Failed(_, reason, detail, seconds, how):
+            failed = {"kind": "failed", "how": str(how), "reason": reason, "detail": detail, "seconds": seconds}
+            return {**failed, "where": where}
 
 
 def _where() -> str:

@@ -4,6 +4,7 @@ A worker that crashes costs its own trial, and a new one takes over; so does one
 interpreters, never forked: safe for JAX and PyTorch.
 """
 
+import dataclasses
 import logging
 import selectors
 import shutil
@@ -15,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from lodestar._errors import SweepError
-from lodestar.sweep.events import Event, Failed, Started
+from lodestar.sweep.events import Done, Event, Failed, FailureKind, Started
 from lodestar.sweep.executors import wire
 from lodestar.sweep.executors.cores import Cores, cores_here
 from lodestar.sweep.executors.executor import AbstractExecutor
 from lodestar.sweep.executors.local_worker import LocalWorker
+from lodestar.sweep.time_limit import seconds_of
 from lodestar.sweep.trial import Job, Trial
 
 LOOK_SECONDS = 0.1
@@ -30,7 +32,8 @@ log = logging.getLogger(__name__)
 class LocalExecutor(AbstractExecutor):
     """`jobs` processes of `threads` threads each. As a context manager it keeps its workers from one run to the next.
 
-    `logs` is the folder for what trials print (a temporary one if None); `timeout` fails a trial after so many seconds.
+    `logs` is the folder for what trials print (a temporary one if None); `timeout` ends a trial that takes longer, in
+    seconds or in words ("30m"), with all it started: it failed.
     """
 
     def __init__(
@@ -40,13 +43,14 @@ class LocalExecutor(AbstractExecutor):
         *,
         pin: bool = True,
         logs: str | Path | None = None,
-        timeout: float | None = None,
+        timeout: float | str | None = None,
     ):
         for name, value in (("jobs", jobs), ("threads", threads)):
             if value is not None and value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}. Fix: leave it out for the default")
         self._slots = jobs or max(1, cores_here() // threads)
-        self._threads, self._pin, self.timeout = threads, pin, timeout
+        self._threads, self._pin = threads, pin
+        self.timeout = None if timeout is None else seconds_of(timeout)
         self.logs = Path(tempfile.mkdtemp(prefix="lodestar-sweep-") if logs is None else logs)
         if logs is None:
             weakref.finalize(self, shutil.rmtree, self.logs, ignore_errors=True)
@@ -168,23 +172,26 @@ class _Crew:
 
     def _answer(self, worker: LocalWorker, message: dict[str, Any]) -> Iterator[Event]:
         trial = worker.trial
-        assert trial is not None
-        match message["kind"]:
-            case "unusable":
-                raise SweepError(message["reason"])
-            case "ready":
-                worker.ready = True
-                worker.give()
-                yield Started(trial, worker.where)
-            case "report":
-                yield wire.event_of(trial, message)
-            case "done" | "failed":
-                if message.get("detail") == "":
-                    message["detail"] = worker.printed()
-                yield from self._go_on(worker, message["retire"])
-                yield wire.event_of(trial, message)
-            case "bad":
-                yield from self._bury(worker, message["reason"])
+        if trial is None:  # it was ended for an earlier message
+            return
+        if not worker.ready and message["kind"] == "unusable":
+            raise SweepError(str(message.get("reason")))
+        if not worker.ready and message["kind"] == "ready":
+            worker.ready = True
+            worker.give()
+            yield Started(trial, worker.where)
+            return
+        try:
+            event = wire.event_of(trial, message)
+        except wire.BadMessage as error:
+            what = f"its process sent what is no message ({error}), and was ended"
+            yield from self._bury(worker, what, FailureKind.BAD_MESSAGE)
+            return
+        if isinstance(event, Failed) and not event.detail:
+            event = dataclasses.replace(event, detail=worker.printed())
+        if isinstance(event, Done | Failed):
+            yield from self._go_on(worker, message.get("retire"))
+        yield event
 
     def _go_on(self, worker: LocalWorker, retire: str | None) -> Iterator[Event]:
         """The next trial first, before anyone takes time over the last one's result."""
@@ -198,12 +205,15 @@ class _Crew:
 
     def _replace(self, worker: LocalWorker, trial: Trial | None) -> Iterator[Event]:
         self.workers.remove(worker)
+        worker.trial = None
         worker.kill()
         if trial is not None:
             yield from self._begin(worker.number, trial)
 
-    def _bury(self, worker: LocalWorker, reason: str | None = None) -> Iterator[Event]:
-        """A worker died in a trial: that trial failed."""
+    def _bury(
+        self, worker: LocalWorker, reason: str | None = None, kind: FailureKind = FailureKind.DIED
+    ) -> Iterator[Event]:
+        """A worker died in a trial, or is ended in it: that trial failed."""
         trial, printed, seconds = worker.trial, worker.printed(), time.monotonic() - worker.began
         assert trial is not None
         if not worker.ready:
@@ -213,11 +223,13 @@ class _Crew:
                 f"{worker.how_it_died()}. Fix: import it by hand. It printed: {printed[-600:] or 'nothing'}"
             )
         yield from self._replace(worker, self._next())
-        yield Failed(trial, reason or worker.how_it_died(), printed, seconds)
+        yield Failed(trial, reason or worker.how_it_died(), printed, seconds, kind)
 
     def _check_time(self, worker: LocalWorker) -> Iterator[Event]:
         limit = self._executor.timeout
         if limit is None or worker not in self.workers or worker.trial is None or not worker.ready:
             return
         if time.monotonic() - worker.began > limit:
-            yield from self._bury(worker, f"it had not ended after {limit:g} s and was stopped")
+            what = f"it had not ended after {limit:g} s, the time limit of a trial, and was stopped"
+            fix = "Fix: --retry-failed with a longer --trial-timeout"
+            yield from self._bury(worker, f"{what}. {fix}", FailureKind.TIMED_OUT)

@@ -1,4 +1,4 @@
-"""The sweep's side of a worker process: starts it, talks to it, ends it with all it started."""
+"""The sweep's side of a worker process: starts it under a guard, talks to it, ends it with all it started."""
 
 import contextlib
 import dataclasses
@@ -15,16 +15,23 @@ from hashlib import blake2s
 from pathlib import Path
 from typing import Any
 
-from lodestar.sweep.executors import wire
+from lodestar.sweep.executors import guard, wire
 from lodestar.sweep.executors.output import end_of
-from lodestar.sweep.executors.session import end_session
 from lodestar.sweep.trial import Job, Trial
 
 WORKER_MARK = "LODESTAR_SWEEP_WORKER"
-START = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from lodestar.sweep.executors.worker import main; main(int(sys.argv[2]))"
-)
+START = """
+import sys
+guard = {"__name__": "guard"}
+exec(compile(open(sys.argv[1]).read(), sys.argv[1], "exec"), guard)
+def worker():
+    import json
+    sys.path[:] = json.loads(sys.argv[2])
+    from lodestar.sweep.executors.worker import main
+    main(int(sys.argv[3]))
+guard["guarded"](worker)
+"""
+END_SECONDS = 10.0
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -55,9 +62,9 @@ class LocalWorker:
         paths = [path or str(Path.cwd()) for path in sys.path]
         with theirs:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", START, json.dumps(paths), str(theirs.fileno())],
+                [sys.executable, "-c", START, guard.__file__, json.dumps(paths), str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,  # nothing is said there: its end is the guard's sign to end all
                 env={**os.environ, **_variables(threads), WORKER_MARK: "1"},
                 start_new_session=True,
             )
@@ -82,7 +89,7 @@ class LocalWorker:
             while self.wire.arrives() and (message := self.wire.receive()) is not None:
                 messages.append(message)
         except wire.BadMessage as error:
-            messages.append({"kind": "bad", "reason": f"its process sent what is no message ({error}), and was ended"})
+            messages.append({"kind": "bad", "reason": str(error)})
         return messages
 
     def printed(self) -> str:
@@ -101,8 +108,14 @@ class LocalWorker:
         self._send({"kind": "end"})
 
     def kill(self) -> None:
-        end_session(self.process.pid)
-        self.process.wait()
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(END_SECONDS)
+        if self.process.returncode in (None, -signal.SIGKILL):  # the guard hangs or was killed itself
+            guard.end_family(self.process.pid)
+            self.process.kill()
+            self.process.wait()
         self.wire.close()
         with contextlib.suppress(OSError):
             (self.logs / f"worker-{self.number}.log").unlink()

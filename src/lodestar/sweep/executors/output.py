@@ -7,6 +7,8 @@ import threading
 from pathlib import Path
 from typing import IO
 
+from lodestar._disk import open_own
+
 HEAD, TAIL, MOST = 100_000, 100_000, 400_000
 
 
@@ -22,7 +24,9 @@ class CappedLog:
         """From now on, what is printed goes to `path`, which is begun anew."""
         _flush()
         with self._lock:
-            target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
+            if path.is_symlink():  # the log is begun anew: what the link leads to is not ours to write
+                path.unlink()
+            target = open_own(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
             for stream in (1, 2):
                 os.dup2(target, stream)
             if target > 2:  # the last trial may have closed one of them
@@ -35,13 +39,13 @@ class CappedLog:
         with self._lock, contextlib.suppress(OSError):
             if self._path is None or self._path.stat().st_size <= MOST:
                 return
-            with self._path.open("r+b", buffering=0) as file:
+            with os.fdopen(open_own(self._path, os.O_RDWR), "r+b", buffering=0) as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(size - TAIL)
                 tail = file.read(TAIL)
                 self._left_out += size - HEAD - TAIL
                 file.truncate(HEAD)
-            with self._path.open("ab", buffering=0) as file:
+            with os.fdopen(open_own(self._path, os.O_WRONLY | os.O_APPEND), "ab", buffering=0) as file:
                 file.write(b"\n[... %d bytes left out ...]\n" % self._left_out + tail)
 
     def write(self, text: str) -> None:

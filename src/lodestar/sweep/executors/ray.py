@@ -14,6 +14,7 @@ from lodestar.sweep.events import Event
 from lodestar.sweep.executors._ray_cluster import RayCluster
 from lodestar.sweep.executors._ray_flights import Flights, Need
 from lodestar.sweep.executors.executor import AbstractExecutor
+from lodestar.sweep.time_limit import seconds_of
 from lodestar.sweep.trial import Job, Trial
 
 
@@ -22,7 +23,8 @@ class RayExecutor(AbstractExecutor):
 
     `ship` sends the current folder, with your training code in it, to the nodes (None: unless all is on this machine);
     `runtime_env` is Ray's, for packages the nodes lack. `max_retries` is how often a trial that lost its node or its
-    process is sent again; an exception in your function is never retried.
+    process is sent again; an exception in your function is never retried. `timeout` ends a trial that takes longer, as
+    in `LocalExecutor`; it counts from where the trial begins on its node.
     """
 
     def __init__(
@@ -34,6 +36,7 @@ class RayExecutor(AbstractExecutor):
         max_retries: int = 3,
         ship: bool | None = None,
         runtime_env: dict[str, Any] | None = None,
+        timeout: float | str | None = None,
     ):
         for name, value in (("cpus_per_trial", cpus_per_trial), ("gpus_per_trial", gpus_per_trial)):
             if value < 0:
@@ -43,7 +46,7 @@ class RayExecutor(AbstractExecutor):
         if max_retries < 0:
             raise ValueError(f"max_retries must be at least 0, got {max_retries}. Fix: leave it out for the default")
         self._address, self._ship, self._runtime_env = address, ship, runtime_env
-        self._need = Need(cpus_per_trial, gpus_per_trial, max_retries)
+        self._need = Need(cpus_per_trial, gpus_per_trial, max_retries, None if timeout is None else seconds_of(timeout))
         self._cluster: RayCluster | None = None
 
     @property

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lodestar.runs import Note
-from lodestar.sweep.events import TrialFailed
+from lodestar.sweep.events import FailureKind, TrialFailed
 from lodestar.sweep.recorder import Recorder
 from lodestar.sweep.trial import Trial
 
@@ -38,7 +38,7 @@ def run(command: str, trial: Trial, recorder: Recorder) -> dict[str, Any]:
                 follower.look()
         follower.look(last=True)
     if code != 0:
-        raise TrialFailed(f"the command ended with {_code(code)}", f"{line}\n")
+        raise TrialFailed(f"the command ended with {_code(code)}", f"{line}\n", FailureKind.EXITED)
     return follower.facts
 
 

@@ -16,13 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lodestar._errors import LodestarError
 from lodestar.runs import Facts, Note, Run, Series
 from lodestar.schedules import Schedule
-from lodestar.sweep.events import Done, Failed, Reported
+from lodestar.sweep.events import Done, Failed, FailureKind, Reported
 from lodestar.sweep.trial import Trial
 
 CURVES = ("loss", "metric", "lr")
 STALL_SECONDS = 10
+MOST_BYTES = 2**30  # of a message: a run with sixteen million points
 
 
 class BadMessage(Exception):
@@ -60,10 +62,10 @@ class Wire:
     def receive(self) -> dict[str, Any] | None:
         """The next message, None at the end; `BadMessage` for what is none."""
         try:
-            message = json.loads(self._end.recv_bytes())
+            message = json.loads(self._end.recv_bytes(MOST_BYTES))
         except (EOFError, ConnectionError):
             return None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise BadMessage(f"{type(error).__name__}: {error}") from error
         if not isinstance(message, dict) or "kind" not in message:
             raise BadMessage(f"a message without a kind: {str(message)[:60]}")
@@ -113,14 +115,25 @@ def run_of(plain: Mapping[str, Any]) -> Run:
 
 
 def event_of(trial: Trial, message: Mapping[str, Any]) -> Reported | Done | Failed:
-    """What a message of kind "report", "done" or "failed" says of its trial."""
-    match message["kind"]:
-        case "report":
-            return Reported(trial, message["step"], message["loss"], message["metric"])
-        case "done":
-            return Done(trial, run_of(message["run"]), message["seconds"])
-        case _:
-            return Failed(trial, message["reason"], message["detail"], message["seconds"])
+    """What a message of kind "report", "done" or "failed" says of its trial; `BadMessage` where it is not whole."""
+    try:
+        match message["kind"]:
+            case "report":
+                return Reported(trial, int(message["step"]), _given(message["loss"]), _given(message["metric"]))
+            case "done":
+                run = run_of(message["run"])
+                if run.name == trial.name:
+                    return Done(trial, run, float(message["seconds"]))
+            case "failed":
+                how = FailureKind(message["how"])
+                return Failed(trial, str(message["reason"]), str(message["detail"]), float(message["seconds"]), how)
+    except (KeyError, TypeError, ValueError, AttributeError, LodestarError) as error:
+        raise BadMessage(f"{type(error).__name__}: {error}"[:200]) from error
+    raise BadMessage(str(message.get("reason", f"one of kind {str(message['kind'])[:40]!r}")))
+
+
+def _given(value: Any) -> float | None:
+    return None if value is None else float(value)
 
 
 def _packed(values: NDArray) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 from lodestar._errors import SweepError
 from lodestar.runs import Note, NoteKind, Run, Scalar
 from lodestar.sweep import function as functions
-from lodestar.sweep.events import TrialCut, TrialFailed
+from lodestar.sweep import recorder as recorders
+from lodestar.sweep.events import FailureKind, TrialCut, TrialFailed
 from lodestar.sweep.executors import shell
 from lodestar.sweep.recorder import Progress, Recorder
 from lodestar.sweep.trial import Job, Trial
@@ -22,12 +23,21 @@ def check(job: Job, *, sets_rate: bool = True) -> None:
         functions.check(job.function, functions.find(job.function), sets_rate=sets_rate)
 
 
-def carry_out(job: Job, trial: Trial, *, on_progress: Progress | None = None) -> Run:
-    """Make one run. `on_progress(step, loss, metric)` is called now and then, from the trial's own thread."""
+def carry_out(
+    job: Job, trial: Trial, *, on_progress: Progress | None = None, after: Callable[[], None] | None = None
+) -> Run:
+    """Make one run. `on_progress(step, loss, metric)` is called now and then, from the trial's own thread; `after` as
+    soon as the user's code has ended, however it did."""
     recorder = Recorder(trial, cut_diverged=job.cut_diverged, on_progress=on_progress)
-    returned = _returned(_call(job, trial, recorder), recorder)
+    try:
+        ended = _call(job, trial, recorder)
+    finally:
+        if after is not None:
+            after()
+    returned = _returned(ended, recorder)
     if not recorder.reported:
-        raise TrialFailed(f"it ended without reporting a loss. Fix: {_how_to_report(job)}")
+        what = f"it ended without reporting a loss. Fix: {_how_to_report(job)}"
+        raise TrialFailed(what, kind=FailureKind.NO_LOSS)
     return recorder.as_run(job, returned)
 
 
@@ -41,14 +51,15 @@ def _call(job: Job, trial: Trial, recorder: Recorder) -> Any:
         raise
     except SystemExit as end:
         if end.code not in (None, 0) and not recorder.lost_at_the_end:
-            raise TrialFailed(f"it called sys.exit({end.code!r})", _their_part(end)) from None
+            what = f"it called sys.exit({end.code!r})"
+            raise TrialFailed(what, _their_part(end), FailureKind.EXITED) from None
         recorder.notes.append(Note(f"the function ended by sys.exit({'' if end.code is None else end.code})"))
         return None
     except TrialFailed as failure:
         return _forgiven(recorder, failure.reason, failure)
     except BaseException as error:  # noqa: BLE001  whatever the user's code does, the sweep goes on
         what = f"it raised {type(error).__name__}: {str(error)[:300]}".rstrip(": ")
-        return _forgiven(recorder, what, TrialFailed(what, _their_part(error)))
+        return _forgiven(recorder, what, TrialFailed(what, _their_part(error), FailureKind.RAISED))
     finally:
         if os.getpid() != pid:  # the function forked, and this is the child coming back: it must not go on as us
             os._exit(0)
@@ -100,11 +111,11 @@ def _plain(value: Any) -> Scalar | None:
 
 
 def _their_part(error: BaseException) -> str:
-    """The traceback from the user's function on, without our frames above it."""
-    frames = error.__traceback__
-    while frames is not None and frames.tb_frame.f_code.co_filename == __file__ and frames.tb_next is not None:
-        frames = frames.tb_next
-    return "".join(traceback.format_exception(type(error), error, frames))
+    """The traceback without our frames, above and below the user's: its last lines are those that count."""
+    told = traceback.TracebackException.from_exception(error)
+    theirs = [frame for frame in told.stack if frame.filename not in (__file__, recorders.__file__)]
+    told.stack = traceback.StackSummary.from_list(theirs)
+    return "".join(told.format())
 
 
 def _how_to_report(job: Job) -> str:

@@ -1,34 +1,39 @@
 """A worker process: makes one trial after another, and lives on between them, so that what was compiled stays so.
 
-A thread listens all the while: when the sweep's process is gone, however it went, this one and all it started end too.
+A thread listens all the while: when the sweep's process is gone, however it went, this one ends too, and its guard ends
+all it started.
 """
 
 import contextlib
 import faulthandler
+import gc
 import os
 import queue
 import socket
 import threading
 import time
 import traceback
+from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
 from typing import Any
 
 from lodestar._errors import LodestarError
-from lodestar.sweep.events import TrialFailed
-from lodestar.sweep.executors import wire, work
+from lodestar.sweep.events import FailureKind, TrialFailed
+from lodestar.sweep.executors import guard, wire, work
 from lodestar.sweep.executors.output import CappedLog
-from lodestar.sweep.executors.session import end_session
+from lodestar.sweep.executors.surroundings import Surroundings
 from lodestar.sweep.recorder import Progress
 from lodestar.sweep.trial import Job, Trial
 
 TRIM_SECONDS = 0.5
 MOST_GROWTH = 1e9  # bytes over what the first trial left
 MOST_THREADS = 16  # left behind by trials
+LEAVE_SECONDS = 0.5
 
 
 def main(descriptor: int) -> None:
     """Work until told to end; `descriptor` is this end of the socket."""
+    os.set_inheritable(descriptor, False)
     try:
         _Worker(wire.Wire(socket.socket(fileno=descriptor))).work()
     except BaseException:  # noqa: BLE001  nothing may keep a broken worker alive
@@ -44,8 +49,8 @@ class _Worker:
         self._log = CappedLog()
         self._inbox: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._memory: float | None = None
-        self._folder = Path.cwd()
         self._threads = 0
+        self._processes: set[int] = set()
 
     def work(self) -> None:
         threading.Thread(target=self._listen, name="lodestar-listen", daemon=True).start()
@@ -62,22 +67,26 @@ class _Worker:
             self._wire.send({"kind": "unusable", "reason": str(error)})
             return
         self._threads = threading.active_count()
+        self._processes = self._others()
+        surroundings = Surroundings()
         self._wire.send({"kind": "ready"})
         while (message := self._inbox.get())["kind"] != "end":
-            self._one(job, wire.trial_of(message["trial"]), Path(message["log"]))
+            self._one(job, wire.trial_of(message["trial"]), Path(message["log"]), surroundings)
 
-    def _one(self, job: Job, trial: Trial, log: Path) -> None:
-        os.chdir(self._folder)
+    def _one(self, job: Job, trial: Trial, log: Path, surroundings: Surroundings) -> None:
         self._log.lead_to(log)
         began = time.perf_counter()
         try:
-            run = work.carry_out(job, trial, on_progress=self._progress(trial))
+            run = work.carry_out(job, trial, on_progress=self._progress(trial), after=surroundings.restore)
             ended = {"kind": "done", "run": wire.plain_run(run)}
         except TrialFailed as failure:
-            ended = {"kind": "failed", "reason": failure.reason, "detail": failure.detail}
+            ended = {"kind": "failed", "how": failure.kind, "reason": failure.reason, "detail": failure.detail}
             self._log.write(failure.detail)
         except LodestarError as error:
-            ended = {"kind": "failed", "reason": str(error), "detail": ""}
+            ended = {"kind": "failed", "how": FailureKind.OTHER, "reason": str(error), "detail": ""}
+        except BaseException as error:  # noqa: BLE001  a handler of the trial's struck outside its function
+            reason = f"as it ended, it raised {type(error).__name__}: {str(error)[:300]}"
+            ended = {"kind": "failed", "how": FailureKind.RAISED, "reason": reason, "detail": traceback.format_exc()}
         with self._reporting:
             self._trial = None
         self._log.finish()
@@ -88,9 +97,14 @@ class _Worker:
         self._trial = trial
 
         def send(step: int, loss: float | None, metric: float | None) -> None:
-            with self._reporting:  # so that no report follows the trial's end
-                if self._trial is trial:
-                    self._wire.send({"kind": "report", "step": step, "loss": loss, "metric": metric})
+            # The lock, so that no report follows the trial's end. Nobody waits for it: a signal's handler that reports
+            # may have interrupted the one who holds it, and one report less is no loss.
+            if self._reporting.acquire(blocking=False):
+                try:
+                    if self._trial is trial:
+                        self._wire.send({"kind": "report", "step": step, "loss": loss, "metric": metric})
+                finally:
+                    self._reporting.release()
 
         return send
 
@@ -102,7 +116,26 @@ class _Worker:
         if memory > self._memory + MOST_GROWTH:
             return f"memory grew from {self._memory / 1e9:.1f} to {memory / 1e9:.1f} GB"
         left = threading.active_count() - self._threads
-        return f"trials left {left} threads behind" if left > MOST_THREADS else None
+        if left > MOST_THREADS:
+            return f"trials left {left} threads behind"
+        processes = self._left_behind()
+        return f"the trial left processes behind ({', '.join(map(str, processes))})" if processes else None
+
+    def _left_behind(self) -> list[int]:
+        """Processes the trial has started that do not end by themselves. Some a library may want again: a fresh worker
+        does without them, this one might not."""
+        limit = time.monotonic() + LEAVE_SECONDS
+        while (left := self._others() - self._processes) and time.monotonic() < limit:
+            gc.collect()  # pools and data loaders end when nobody holds them
+            time.sleep(0.02)
+        return sorted(left)
+
+    @staticmethod
+    def _others() -> set[int]:
+        """All below the guard but this process, and those that Python keeps for all of its life."""
+        own = (resource_tracker._resource_tracker, forkserver._forkserver)
+        kept = {getattr(own[0], "_pid", None), getattr(own[1], "_forkserver_pid", None)}
+        return guard.family(os.getppid()) - {os.getpid()} - kept
 
     def _listen(self) -> None:
         """Take messages in, keep the log small, and end everything when the sweep's process is gone."""
@@ -113,7 +146,6 @@ class _Worker:
                 continue
             message = self._wire.receive()
             if message is None:
-                end_session(os.getpid())
                 os._exit(1)
             self._inbox.put(message)
 

@@ -1,7 +1,7 @@
 """Writes the reference of the commands from their own help, the same on every terminal.
 
-    python -m lodestar.cli.reference docs/reference/cli.md        the product alone, whatever else is installed
-    python -m lodestar.cli.reference docs/bench/cli.md bench      a command of another package, and those below it
+    python docs/commands.py docs/reference/cli.md        the product alone, whatever else is installed
+    python docs/commands.py docs/bench/cli.md bench      a command of another package, and those below it
 
 Comes in: the app. Goes out: Markdown. A test compares it with the page in docs.
 """
@@ -49,7 +49,7 @@ def _walk(command: Any, name: str, parent: Any) -> Iterator[tuple[str, Any, str]
 
 def main() -> None:
     if len(sys.argv) not in (2, 3):
-        sys.exit("usage: python -m lodestar.cli.reference PAGE.md [COMMAND]")
+        sys.exit("usage: python docs/commands.py PAGE.md [COMMAND]")
     path = Path(sys.argv[1])
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(reference(*sys.argv[2:]), encoding="utf-8")

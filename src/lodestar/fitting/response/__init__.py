@@ -1,0 +1,1 @@
+"""Fits the response of training to known schedules: laws, kernels, past stands, and how far to trust each."""

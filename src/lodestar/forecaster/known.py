@@ -1,0 +1,140 @@
+"""Forecasts of known schedules: what a learning rate that is known to the end would give.
+
+Comes in: rates over the whole run in the user's units, and what was seen of the run. Goes out: forecasts with
+intervals, in the user's units. With part of a run seen, all schedules continue that run: their past is what it did.
+"""
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lodestar._errors import ForecasterError
+from lodestar.forecaster.forecast import Context, Forecast, Interval
+from lodestar.forecaster.forecaster import Forecaster
+from lodestar.forecaster.preprocessing.normaliser import LOSS, LR, METRIC
+from lodestar.forecaster.response.history import CELLS, on_cells
+from lodestar.forecaster.response.response import Observed, Response
+from lodestar.runs.run import Direction
+
+_DRAWN = 34  # cells at which a curve is computed; between them it is drawn
+
+
+@dataclasses.dataclass(frozen=True)
+class Judged:
+    """Final metrics (schedules,), in the user's units; `doubt` is how unsure the model is of each, beside luck.
+
+    `merit` orders schedules: the forecast less one doubt, in model units, larger is better.
+    """
+
+    centre: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    doubt: NDArray[np.float64]
+    merit: NDArray[np.float64]
+
+    def best(self, count: int = 1) -> NDArray[np.int64]:
+        """Places of the best, best first."""
+        return np.argsort(-self.merit, kind="stable")[:count]
+
+
+def response_of(forecaster: Forecaster) -> Response:
+    """The part that knows schedules, or an error that says how to get one."""
+    if forecaster.response is None:
+        raise ForecasterError(
+            "this forecaster cannot forecast known schedules: it was fitted by an older Lodestar, with preset='paper', "
+            "or to fewer than 3 finished runs. Fix: lodestar fit RUNS -o forecaster.lodestar"
+        )
+    return forecaster.response
+
+
+def judge(
+    forecaster: Forecaster, rates: NDArray[np.float64], context: Context | None = None, level: float = 0.8
+) -> Judged:
+    """The final metric under each of some schedules (n, any length): an equal part of the run for each entry."""
+    response = response_of(forecaster)
+    cells, observed = _continued(forecaster, rates, context)
+    finals = response.finals(cells, observed)
+    width = response.mixture.width(observed.share if observed else 0.0, level) * finals.deviation
+    back = forecaster.recipe.normaliser.metric.inverse
+    ends = np.sort(np.stack([back(finals.centre - width), back(finals.centre + width)]), axis=0)
+    # A metric to be minimised has a transform that grows with it; one to be maximised grows with merit.
+    merit = (finals.centre if forecaster.direction is Direction.MAX else -finals.centre) - finals.doubt
+    doubt = np.abs(back(finals.centre + finals.doubt) - back(finals.centre))
+    return Judged(back(finals.centre), ends[0], ends[1], doubt, merit)
+
+
+def what_if(
+    forecaster: Forecaster, rates: NDArray[np.float64], context: Context | None = None, level: float = 0.8
+) -> Forecast:
+    """The whole run under one schedule (length,), with what was seen of it as it was measured."""
+    response = response_of(forecaster)
+    cells, observed = _continued(forecaster, rates[None], context)
+    first = observed.cell + 1 if observed else 0
+    at = np.unique(np.linspace(min(first + 1, CELLS - 1), CELLS - 1, _DRAWN).round().astype(np.int64))
+    mean, deviation = response.curves(cells, observed, at)
+    width = response.mixture.width(observed.share if observed else 0.0, level)
+    stop = context.stop if context else 0
+    ends = (at + 1) / CELLS
+    values = np.stack(
+        [_drawn(forecaster, ends, mean[0], context), _drawn(forecaster, ends, width * deviation[0], None)]
+    )
+    values[1, :stop] = 0.0
+    normal = forecaster.recipe.normaliser
+    loss, metric = (_interval(normal.channels[channel], values[..., channel]) for channel in (LOSS, METRIC))
+    lr = np.interp(forecaster.times, (np.arange(CELLS) + 0.5) / CELLS, cells[0])
+    return Forecast(forecaster.times, loss, metric, Interval(lr, lr, lr), level, (0, stop))
+
+
+def _continued(
+    forecaster: Forecaster, rates: NDArray[np.float64], context: Context | None
+) -> tuple[NDArray[np.float64], Observed | None]:
+    """Schedules on cells, their past replaced by what the run really did; and what was seen."""
+    bad = np.argwhere(~np.isfinite(rates) | (rates < 0))
+    if rates.ndim != 2 or rates.shape[1] == 0 or len(bad):
+        where = f"{rates[tuple(bad[0])]} at entry {bad[0][-1]}" if len(bad) else f"an array of {rates.shape}"
+        raise ValueError(f"learning rates must be finite numbers >= 0, one row a schedule, got {where}")
+    cells = on_cells(np.asarray(rates, dtype=np.float64))
+    if not np.all(cells.max(axis=1) > 0):
+        raise ValueError("a schedule must have a learning rate above zero somewhere, got zero throughout")
+    if context is None:
+        return cells, None
+    if context.start:
+        raise ValueError(
+            f"a known schedule is judged from the run's first point on, got a context from {context.start}"
+        )
+    observed = Observed.of(context, forecaster.points)
+    return _with_past(forecaster, cells, context), observed
+
+
+def _with_past(forecaster: Forecaster, cells: NDArray[np.float64], context: Context) -> NDArray[np.float64]:
+    fine = np.flatnonzero(context.mask[:, LR])
+    if len(fine) == 0:
+        return cells
+    done = forecaster.recipe.normaliser.lr.inverse(context.values[fine, LR])
+    ends = (fine + 1.0) / forecaster.points
+    past = np.interp((np.arange(CELLS) + 0.5) / CELLS, ends - 0.5 / forecaster.points, done)
+    known = (np.arange(CELLS) + 1.0) / CELLS <= ends[-1] + 1e-9
+    return np.where(known, past, cells)
+
+
+def _drawn(
+    forecaster: Forecaster, ends: NDArray[np.float64], curve: NDArray[np.float64], context: Context | None
+) -> NDArray[np.float64]:
+    """Loss and metric (times, 2) on the grid of points: measured where they were, else through the forecast's cells."""
+    out = np.empty((forecaster.points, 2))
+    for channel in (LOSS, METRIC):
+        x, y = ends, curve[:, channel]
+        if context is not None and context.mask[:, channel].any():
+            fine = np.flatnonzero(context.mask[:, channel])
+            seen, values = forecaster.times[fine], context.values[fine, channel]
+            later = ends > seen[-1]
+            x, y = np.concatenate([seen, ends[later]]), np.concatenate([values, curve[later, channel]])
+        out[:, channel] = np.interp(forecaster.times, x, y)
+    return out
+
+
+def _interval(units, values: NDArray[np.float64]) -> Interval:
+    """Centre and half width (2, points) in model units to an interval in the user's."""
+    ends = np.sort(np.stack([units.inverse(values[0] - values[1]), units.inverse(values[0] + values[1])]), axis=0)
+    return Interval(units.inverse(values[0]), ends[0], ends[1])

@@ -1,0 +1,92 @@
+"""How one channel, loss or metric, answers to the learning rate: before a run, and given what was seen of it."""
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lodestar.forecaster.response.gaussian import Matrix, Posterior, RunKernel
+from lodestar.forecaster.response.history import CELLS, Cells, Clock, Rates
+from lodestar.forecaster.response.law import Law
+
+
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """What was observed of one run: cells, in order, and the channel's value at the end of each, in model units."""
+
+    at: Cells
+    values: NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Expected:
+    """A channel (schedules, times) at the end of some cells, model units: its mean, and variances around it.
+
+    `variance` is that of runs; `doubt` the part of it that more past runs like these would take away.
+    """
+
+    mean: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    doubt: NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class ChannelResponse:
+    """A channel's law, features and posterior. `low`, `high`: what training runs reached at the end, and a margin."""
+
+    law: Law | None
+    feature_mean: NDArray[np.float64]
+    feature_std: NDArray[np.float64]
+    mean: float
+    std: float
+    posterior: Posterior
+    run: RunKernel
+    low: float
+    high: float
+
+    def inputs(self, clock: Clock, rates: Rates, at: Cells) -> NDArray[np.float64]:
+        """Standardised features (schedules, times, features), the law's level among them."""
+        raw = raw_inputs(self.law, clock, rates, at)
+        return (raw - self.feature_mean) / self.feature_std
+
+    def expected(self, clock: Clock, rates: Rates, at: Cells, seen: Seen | None = None) -> Expected:
+        """The channel under each schedule. With `seen`: of one run that has come so far, and goes on under each."""
+        points = self.inputs(clock, rates, at)
+        flat = points.reshape(-1, points.shape[-1])
+        mean, doubt = (part.reshape(points.shape[:2]) for part in self.posterior.moments(flat))
+        variance = doubt + self.run.offset + self.run.drift
+        if seen is not None and len(seen.at):
+            shift, gain = self._learned(points, at, self.inputs(clock, rates[:1], seen.at)[0], seen)
+            mean, variance = mean + shift, np.maximum(variance - gain, 1e-4 * variance)
+        unit = self.std**2
+        return Expected(self.mean + self.std * mean, unit * (variance + self.run.noise), unit * doubt)
+
+    def clipped(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Finals no further out than training runs ever came, and a margin: smooth functions run away outside."""
+        return np.clip(values, self.low, self.high)
+
+    def _learned(self, points: NDArray, at: Cells, own: Matrix, seen: Seen) -> tuple[NDArray, NDArray]:
+        """What the seen part adds to the mean, and takes from the variance, at points (schedules, times, features)."""
+        then, now = _fraction(seen.at), _fraction(at)
+        inside = self.posterior.covariance(own, own) + self.run(then, then) + self.run.noise * np.eye(len(then))
+        off = (seen.values - self.mean) / self.std - self.posterior.mean(own)
+        factor = np.linalg.cholesky(inside)
+        solved = np.linalg.solve(factor, off)
+        cross = self.posterior.covariance(own, points.reshape(-1, points.shape[-1])).reshape(
+            len(then), *points.shape[:2]
+        )
+        cross += self.run(then, now)[:, None, :]
+        half = np.linalg.solve(factor, cross.reshape(len(then), -1)).reshape(cross.shape)
+        return np.einsum("o,ost->st", solved, half), (half**2).sum(axis=0)
+
+
+def raw_inputs(law: Law | None, clock: Clock, rates: Rates, at: Cells) -> NDArray[np.float64]:
+    """Features before they are standardised."""
+    features = clock.features(rates, at)
+    if law is None:
+        return features
+    return np.concatenate([features, law.log_level(clock, rates, at)[..., None]], axis=-1)
+
+
+def _fraction(at: Cells) -> NDArray[np.float64]:
+    return (at + 1.0) / CELLS

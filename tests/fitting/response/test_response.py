@@ -1,0 +1,110 @@
+"""The response as fitted: ranks schedules nobody ran, follows a run, knows how unsure it is."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from tests.responding import TOTAL, drawn, expected_loss, responding_forecaster, run_of, runs
+
+from lodestar.fitting.dataset import prepare
+from lodestar.fitting.quality import spearman
+from lodestar.fitting.response.blend import convex
+from lodestar.fitting.response.cells import cell_runs
+from lodestar.fitting.response.laws import fit_law
+from lodestar.fitting.response.response import fit_response
+from lodestar.forecaster.known import judge
+from lodestar.forecaster.response.history import Clock, on_cells
+from lodestar.runs import Direction, Series
+
+UNSEEN = range(100, 130)
+
+
+def finals(direction: Direction = Direction.MAX) -> np.ndarray:
+    loss = np.array([expected_loss(drawn(seed).rates)[-1] for seed in UNSEEN])
+    return np.exp(-0.5 * loss) if direction is Direction.MAX else 1.1 * loss
+
+
+@pytest.mark.parametrize("direction", list(Direction))
+def test_schedules_never_run_are_ranked_before_the_first_step(direction):
+    forecaster = responding_forecaster(24, direction)
+    judged = judge(forecaster, np.stack([drawn(seed).rates for seed in UNSEEN]))
+    assert spearman(judged.centre, finals(direction)) > 0.9
+    sign = 1 if direction is Direction.MAX else -1
+    assert spearman(judged.merit, sign * finals(direction)) > 0.85
+
+
+def test_intervals_hold_what_they_say_of_runs_never_seen():
+    forecaster = responding_forecaster()
+    judged = judge(forecaster, np.stack([drawn(seed).rates for seed in UNSEEN]), level=0.8)
+    truth = np.array([run_of(drawn(seed), seed).metric.values[-1] for seed in UNSEEN])
+    assert 0.6 <= np.mean((judged.lower <= truth) & (truth <= judged.upper)) <= 1.0
+    wide = judge(forecaster, np.stack([drawn(seed).rates for seed in UNSEEN]), level=0.95)
+    assert np.all(wide.upper - wide.lower >= judged.upper - judged.lower)
+
+
+def test_a_run_that_departs_from_its_forecast_is_followed():
+    forecaster = responding_forecaster()
+    schedule = drawn(UNSEEN[0])
+    lucky, unlucky = (run_of(schedule, 1000, luck=luck) for luck in (-0.15, 0.15))
+    seen = [judge(forecaster, schedule.rates[None], forecaster.context_of(run, 0.6)) for run in (lucky, unlucky)]
+    off = [abs(found.centre[0] - run.metric.values[-1]) for found, run in zip(seen, (lucky, unlucky), strict=True)]
+    before = judge(forecaster, schedule.rates[None])
+    assert max(off) < 0.35 * abs(lucky.metric.values[-1] - unlucky.metric.values[-1])
+    assert all(found.upper[0] - found.lower[0] < before.upper[0] - before.lower[0] for found in seen)
+
+
+def test_five_runs_are_enough_to_say_something_and_to_be_unsure():
+    assert responding_forecaster(5).quality["response_runs"] == 5
+    few, many = (
+        judge(forecaster, np.stack([drawn(seed).rates for seed in UNSEEN]))
+        for forecaster in (responding_forecaster(5), responding_forecaster())
+    )
+    assert spearman(few.centre, finals()) > 0.6
+    assert np.median(few.upper - few.lower) > np.median(many.upper - many.lower)
+
+
+def test_too_few_finished_runs_give_no_response():
+    assert fit_response(prepare(runs(2)), seed=0) is None
+
+
+def test_a_metric_of_no_known_kind_needs_no_law():
+    made = fit_response(prepare(runs(8), metric_kind="any"), seed=0)
+    assert made is not None
+    assert made[0].metric.law is None
+
+
+def test_the_same_seed_gives_the_same_response():
+    one, other = (fit_response(prepare(runs(6)), seed=3) for _ in range(2))
+    assert one is not None and other is not None
+    assert np.array_equal(one[0].metric.posterior.weights, other[0].metric.posterior.weights)
+
+
+def test_a_law_finds_its_own_numbers():
+    rates = on_cells(np.stack([drawn(seed).rates for seed in range(6)]))
+    clock, at = Clock.of(rates), np.array([5, 20, 50, 80, 99])
+    truth = 0.2 + 0.5 * clock.progress(rates, at) ** -0.5 + 3.0 * clock.annealing(rates, at, [(100.0, 1.0)])[0]
+    law = fit_law(clock, rates, at, truth, np.ones(truth.shape, dtype=bool))
+    assert np.all(law.coefficients >= 0)
+    new = on_cells(np.stack([drawn(seed).rates for seed in UNSEEN]))
+    real = 0.2 + 0.5 * clock.progress(new, at) ** -0.5 + 3.0 * clock.annealing(new, at, [(100.0, 1.0)])[0]
+    assert np.exp(law.log_level(clock, new, at)) == pytest.approx(real, rel=0.1)
+
+
+def test_weights_add_up_to_one_and_go_to_the_way_that_is_right():
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=40)
+    made = np.stack([truth + 0.01 * rng.normal(size=40), rng.normal(size=40), rng.normal(size=40)], axis=1)
+    weights = convex(made, truth)
+    assert weights.sum() == pytest.approx(1.0)
+    assert weights[0] > 0.9 and np.all(weights >= 0)
+
+
+def test_a_run_cut_short_teaches_only_what_it_logged():
+    whole, cut = runs(5), run_of(drawn(50), 50)
+    series = {
+        name: Series(part.steps[part.steps <= TOTAL // 2], part.values[part.steps <= TOTAL // 2])
+        for name, part in (("loss", cut.loss), ("metric", cut.metric), ("lr", cut.lr))
+    }
+    made = cell_runs(prepare([*whole, dataclasses.replace(cut, **series)]))
+    assert made.whole.tolist() == [True] * 5 + [False]
+    assert not made.known[5, 52:].any() and made.known[5, 30:48].all()
