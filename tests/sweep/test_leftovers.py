@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -70,6 +71,30 @@ def test_nothing_outlives_a_sweep_that_is_killed(tmp_path, what):
         driver.kill()
     assert len(everyone) >= 3  # who watches, the worker, its child
     until_gone([*everyone, int(pids.read_text())])
+
+
+HEADLESS = """
+import ctypes, platform, subprocess, threading, time
+threading.Thread(target=time.sleep, args=(3600,)).start()
+print(subprocess.Popen(["sleep", "3600"], start_new_session=True).pid, flush=True)
+ctypes.CDLL(None).syscall(60 if platform.machine() == "x86_64" else 93, 0)  # exit, of this thread alone
+"""
+
+
+def test_children_are_found_below_a_process_whose_first_thread_has_ended():
+    """Such a process counts as dead, and keeps its children until its last thread ends: so it is while one is killed."""
+    with subprocess.Popen([sys.executable, "-c", HEADLESS], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        try:
+            deadline = time.monotonic() + 120
+            while running(parent.pid):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            assert child in family(os.getpid())
+        finally:
+            os.kill(child, signal.SIGKILL)
+            parent.kill()
 
 
 def test_a_trial_that_kills_its_parent_costs_itself_alone(tmp_path):

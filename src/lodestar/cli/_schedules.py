@@ -8,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
     from lodestar.cli._source import RunSource
     from lodestar.runs.run import Run
@@ -32,6 +30,8 @@ def read_schedules(
 
 def schedule_of(run: "Run", total_steps: int) -> "Schedule":
     """What a past run did, stretched to the length of this job."""
+    import numpy as np
+
     from lodestar.schedules import Schedule
 
     if not known_to_the_end(run):
@@ -77,6 +77,8 @@ def _nothing(text: str, total_steps: int, done: int) -> "Schedule":
 
 def _function(text: str, total_steps: int, done: int) -> "Schedule":
     """A function of the step, counted from 1, that returns the learning rate."""
+    import numpy as np
+
     from lodestar.schedules import Schedule
     from lodestar.sweep.function import find
 
@@ -95,6 +97,8 @@ def _function(text: str, total_steps: int, done: int) -> "Schedule":
 
 
 def _file(text: str, total_steps: int, done: int) -> "Schedule":
+    import numpy as np
+
     from lodestar.schedules import Schedule
 
     if not Path(text).is_file():
