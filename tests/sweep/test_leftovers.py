@@ -82,7 +82,7 @@ ctypes.CDLL(None).syscall(60 if platform.machine() == "x86_64" else 93, 0)  # ex
 
 
 def test_children_are_found_below_a_process_whose_first_thread_has_ended():
-    """Such a process counts as dead, and keeps its children until its last thread ends: so it is while one is killed."""
+    """Such a process counts as dead, and keeps its children until its last thread ends."""
     with subprocess.Popen([sys.executable, "-c", HEADLESS], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         child = int(parent.stdout.readline())
