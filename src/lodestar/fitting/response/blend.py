@@ -5,49 +5,65 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from lodestar.forecaster.intervals import LEVELS
-from lodestar.forecaster.response.mixture import SHARES, WAYS, Mixture
+from lodestar.forecaster.response.mixture import SHARES, WAYS, Mixture, mixed
 
-_RIDGE = 0.05  # towards equal weights, in units of the error that those make
+_REACH = 1.5  # knots: shares nearby tell of this one too
+_RIDGE, _RIDGE_RUNS = 0.05, 2.0  # towards the prior weights, for each run and as so many runs
 _ROUNDS = 3  # of reweighting: a run that nobody forecast must not decide
 _FAR = 3.0  # median errors
-_SCARCE = 6.0  # runs: with so many, intervals are twice as wide as those runs alone would have them
+_SCARCE = 2.0  # runs: with so many, intervals are twice as wide as those runs alone would have them
 
 
-def fit_mixture(ways: NDArray, deviations: NDArray, truth: NDArray, spare: NDArray) -> Mixture:
-    """`ways` (shares, ways, runs), `deviations` (shares, runs), `truth` (runs,): finals of held-out runs.
+def prior(seen: float) -> NDArray[np.float64]:
+    """Weights (ways,) before any run has spoken: the schedule at first, the company a run keeps later on."""
+    weights = np.array([1.0 - seen, 1.0, seen, seen**2, 0.3 * seen, 0.7 * seen, 0.3 * seen])
+    return weights / weights.sum()
 
-    `spare`: the same of a continuation without the run itself, in place of that way's row.
-    """
+
+def fit_mixture(ways: NDArray, variances: NDArray, truth: NDArray) -> Mixture:
+    """`ways` (shares, ways, runs), `variances` (shares, runs), `truth` (runs,): finals of held-out runs."""
     weights = np.zeros((len(SHARES), len(WAYS)))
-    widths = np.zeros((len(LEVELS), len(SHARES)))
+    weights[0, 0] = 1.0  # nothing was seen: the schedule is all there is
+    for place in range(1, len(SHARES)):
+        weights[place] = _weights(ways, truth, place)
+    off = np.empty((len(SHARES), len(truth)))
     for place in range(len(SHARES)):
-        if place == 0:
-            weights[0, 0] = 1.0  # nothing was seen: the schedule is all there is
-            forecast = ways[0, 0]
-        else:
-            made = np.stack([ways[place, 0], ways[place, 1], spare[place - 1], ways[place, 3]], axis=1)
-            weights[place] = convex(made, truth)
-            forecast = made @ weights[place]
-        widths[:, place] = _widths(np.abs(truth - forecast) / deviations[place])
-    return Mixture(weights, widths)
+        centre, deviation = mixed(weights[place], ways[place], variances[place])
+        off[place] = np.abs(truth - centre) / deviation
+    nearby = [slice(0, 1), *(slice(max(place - 1, 1), place + 2) for place in range(1, len(SHARES)))]
+    return Mixture(weights, np.stack([_widths(off[places]) for places in nearby], axis=1))
 
 
-def convex(made: NDArray[np.float64], truth: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weights >= 0 that add up to one, of least error of `made` (runs, ways) @ weights; far-off runs count less."""
-    runs, ways = made.shape
-    even = np.full(ways, 1.0 / ways)
-    unit = float(np.sqrt(np.mean((made @ even - truth) ** 2))) + 1e-9
-    ridge, sure = np.sqrt(_RIDGE * runs) * unit, 1e3 * unit * np.sqrt(runs)
-    trust, weights = np.ones(runs), even
+def _weights(ways: NDArray, truth: NDArray, place: int) -> NDArray[np.float64]:
+    """Those of one share, from all shares nearby, each in units of the error that the prior weights make there."""
+    start, apart = prior(SHARES[place]), np.arange(len(SHARES)) - place
+    counts = np.exp(-0.5 * (apart / _REACH) ** 2)
+    places = [k for k in range(1, len(SHARES)) if counts[k] > 0.05]
+    units = [np.sqrt(np.mean((start @ ways[k] - truth) ** 2)) + 1e-9 for k in places]
+    made = np.concatenate([ways[k].T / unit for k, unit in zip(places, units, strict=True)])
+    goal = np.concatenate([truth / unit for unit in units])
+    return convex(made, goal, np.repeat(counts[places], len(truth)), start, _RIDGE * len(truth) + _RIDGE_RUNS)
+
+
+def convex(made: NDArray, truth: NDArray, counts: NDArray, start: NDArray, ridge: float) -> NDArray[np.float64]:
+    """Weights >= 0 that add up to one, of least error of `made` (examples, ways) @ weights; far-off ones count less.
+
+    They are drawn towards `start` as if by `ridge` examples of the error it makes.
+    """
+    unit = float(np.sqrt(np.average((made @ start - truth) ** 2, weights=counts))) + 1e-9
+    pull, sure = np.sqrt(ridge) * unit, 1e3 * unit * np.sqrt(counts.sum())
+    trust, weights = np.ones(len(truth)), start
     for _ in range(_ROUNDS):
-        rows = [made * trust[:, None], np.full((1, ways), sure), ridge * np.eye(ways)]
-        weights, _ = nnls(np.vstack(rows), np.concatenate([truth * trust, [sure], ridge * even]))
+        scale = trust * np.sqrt(counts)
+        rows = [made * scale[:, None], np.full((1, len(start)), sure), pull * np.eye(len(start))]
+        weights, _ = nnls(np.vstack(rows), np.concatenate([truth * scale, [sure], pull * start]))
         off = np.abs(made @ weights - truth)
         trust = np.sqrt(np.minimum(1.0, _FAR * (np.median(off) + 1e-9) / np.maximum(off, 1e-12)))
     return weights / weights.sum()
 
 
-def _widths(off: NDArray[np.float64]) -> list[float]:
-    """Deviations that hold each level of the runs, wider for the few they are."""
-    shares = [min(1.0, level * (1.0 + 1.0 / len(off))) for level in LEVELS]
-    return [(1.0 + _SCARCE / len(off)) * float(np.quantile(off, share)) for share in shares]
+def _widths(off: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Deviations (levels,) that hold each level of the runs, wider for the few they are; `off` (shares, runs)."""
+    runs = off.shape[1]
+    shares = np.minimum(1.0, np.array(LEVELS) * (1.0 + 1.0 / runs))
+    return (1.0 + _SCARCE / runs) * np.quantile(off, shares)

@@ -23,6 +23,7 @@ from lodestar.forecaster.response.channel import ChannelResponse, raw_inputs
 from lodestar.forecaster.response.history import CELLS, Clock
 from lodestar.forecaster.response.law import Law
 from lodestar.forecaster.response.mixture import SHARES, WAYS, Mixture
+from lodestar.forecaster.response.neighbours import Neighbours
 from lodestar.forecaster.response.response import Response
 
 LEAST_RUNS = 3  # finished ones
@@ -45,14 +46,10 @@ def fit_response(data: Prepared, *, seed: int) -> tuple[Response, dict[str, floa
         return None
     learn = runs.pick(_some(len(runs), _ENOUGH_RUNS, seed))
     numbers = (_numbers(learn, data.recipe, LOSS), _numbers(learn, data.recipe, METRIC))
-    bare, _ = _response(runs, data.recipe, numbers, _undecided())
-    whole = runs.pick(np.flatnonzero(runs.whole))
-    ways, deviations = _held_out(runs, data.recipe, numbers, seed)
-    _, spare = _response(whole, data.recipe, numbers, _undecided())
-    truth = whole.stands[:, -1, METRIC]
-    mixture = fit_mixture(ways, deviations, truth, spare)
-    made = Response(bare.clock, bare.loss, bare.metric, bare.continuation, mixture)
-    return made, _quality(data, mixture, ways, spare, truth)
+    ways, variances = _held_out(runs, data.recipe, numbers, seed)
+    truth = runs.stands[runs.whole, -1, METRIC]
+    mixture = fit_mixture(ways, variances, truth)
+    return _response(runs, data.recipe, numbers, mixture), _quality(data, mixture, ways, truth)
 
 
 def _some(count: int, most: int, seed: int) -> NDArray[np.int64]:
@@ -67,15 +64,13 @@ def _numbers(runs: CellRuns, recipe: Recipe, channel: int) -> NDArray[np.float64
     return most_likely(points, values, known, (_TIMES + 1.0) / CELLS, inducing[:_ENOUGH_INDUCING], _ROUNDS)
 
 
-def _response(
-    runs: CellRuns, recipe: Recipe, numbers: Numbers, mixture: Mixture
-) -> tuple[Response, NDArray[np.float64]]:
-    """A response with these kernels, and the continuation's forecast of each finished run without itself."""
+def _response(runs: CellRuns, recipe: Recipe, numbers: Numbers, mixture: Mixture) -> Response:
+    """A response with these kernels."""
     clock = Clock.of(runs.rates)
     loss, metric = (_channel(runs, recipe, clock, channel, numbers[channel]) for channel in (LOSS, METRIC))
     whole = runs.pick(np.flatnonzero(runs.whole))
-    continuation, spare = fit_continuation(metric.law, clock, whole)
-    return Response(clock, loss, metric, continuation, mixture), spare
+    continuation = fit_continuation(metric.law, clock, whole)
+    return Response(clock, loss, metric, continuation, Neighbours.of(whole.rates, whole.stands), mixture)
 
 
 def _channel(
@@ -119,30 +114,27 @@ def _undecided() -> Mixture:
 def _held_out(
     runs: CellRuns, recipe: Recipe, numbers: Numbers, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Finals of finished runs by each way, from responses that never saw them: (shares, ways, runs), and deviations."""
+    """Finals of finished runs by each way, from responses that never saw them: (shares, ways, runs), and variances."""
     whole = np.flatnonzero(runs.whole)
     fold = np.random.default_rng(seed).permutation(len(whole)) % min(len(whole), _FOLDS)
-    ways, deviations = np.zeros((len(SHARES), len(WAYS), len(whole))), np.zeros((len(SHARES), len(whole)))
+    ways, variances = np.zeros((len(SHARES), len(WAYS), len(whole))), np.zeros((len(SHARES), len(whole)))
     for number in range(int(fold.max()) + 1):
         out = np.flatnonzero(fold == number)
         learned = np.setdiff1d(np.arange(len(runs)), whole[out])
-        part, _ = _response(runs.pick(learned), recipe, numbers, _undecided())
+        part = _response(runs.pick(learned), recipe, numbers, _undecided())
         for place, run in ((place, run) for run in out for place in range(len(SHARES))):
             seen = None if place == 0 else runs.observed(int(whole[run]), knot_cells()[place - 1])
             made, variance, _ = part.ways(runs.rates[whole[run]][None], seen)
-            ways[place, :, run], deviations[place, run] = made[:, 0], np.sqrt(variance[0])
-    return ways, deviations
+            ways[place, :, run], variances[place, run] = made[:, 0], variance[0]
+    return ways, variances
 
 
-def _quality(data: Prepared, mixture: Mixture, ways: NDArray, spare: NDArray, truth: NDArray) -> dict[str, float | int]:
+def _quality(data: Prepared, mixture: Mixture, ways: NDArray, truth: NDArray) -> dict[str, float | int]:
     """Rank correlation and error of the final metric, schedule known, with nothing and with half of the run seen."""
     back = data.recipe.normaliser.metric.inverse
     found: dict[str, float | int] = {"response_runs": len(truth)}
     for label, place in (("00", 0), ("50", int(np.flatnonzero(SHARES == 0.5)[0]))):
-        made = ways[place].copy()
-        if place:
-            made[2] = spare[place - 1]
-        forecast = back(mixture.weights[place] @ made)
+        forecast = back(mixture.weights[place] @ ways[place])
         found[f"response_spearman_{label}"] = spearman(forecast, back(truth))
         found[f"response_rmse_{label}"] = float(np.sqrt(np.mean((forecast - back(truth)) ** 2)))
     return {name: value for name, value in found.items() if np.isfinite(value)}

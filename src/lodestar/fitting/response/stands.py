@@ -20,11 +20,10 @@ def knot_cells() -> list[int]:
     return [max(round(share * CELLS) - 1, 0) for share in KNOTS]
 
 
-def fit_continuation(law: Law | None, clock: Clock, runs: CellRuns) -> tuple[Continuation, NDArray[np.float64]]:
-    """The regressions over finished runs, and (knots, runs) each run's final metric as forecast without it."""
+def fit_continuation(law: Law | None, clock: Clock, runs: CellRuns) -> Continuation:
+    """The regressions over finished runs."""
     parts = [_at(law, clock, runs, cell) for cell in knot_cells()]
-    columns = [np.array([part[number] for part in parts]) for number in range(8)]
-    return Continuation(*columns[:7]), columns[7]
+    return Continuation(*(np.array([part[number] for part in parts]) for number in range(len(parts[0]))))
 
 
 def _at(law: Law | None, clock: Clock, runs: CellRuns, cell: int) -> tuple[NDArray | float, ...]:
@@ -36,8 +35,8 @@ def _at(law: Law | None, clock: Clock, runs: CellRuns, cell: int) -> tuple[NDArr
     scale = float(np.sqrt(np.mean(change**2))) + 1e-9
     tried = [(*_without_each(points, change / scale, choice), choice) for choice in _CHOICES]
     off = [np.mean(np.clip(left_out - change / scale, -_MOST_OFF, _MOST_OFF) ** 2) for _, left_out, _ in tried]
-    weights, left_out, (length, _, linear) = tried[int(np.argmin(off))]
-    return mean, std, points, weights, scale, length, linear, now + scale * left_out
+    weights, _, (length, _, linear) = tried[int(np.argmin(off))]
+    return mean, std, points, weights, scale, length, linear
 
 
 def _without_each(points: NDArray, change: NDArray, choice: tuple[float, float, float]) -> tuple[NDArray, NDArray]:

@@ -9,6 +9,8 @@ from lodestar.forecaster.response.gaussian import Matrix, Posterior, RunKernel
 from lodestar.forecaster.response.history import CELLS, Cells, Clock, Rates
 from lodestar.forecaster.response.law import Law
 
+_COMES_BACK, _COMES_BACK_OVER = 0.1, 0.5  # shares of a run: till then a run far out comes back, and stays from then on
+
 
 @dataclasses.dataclass(frozen=True)
 class Seen:
@@ -61,9 +63,14 @@ class ChannelResponse:
         unit = self.std**2
         return Expected(self.mean + self.std * mean, unit * (variance + self.run.noise), unit * doubt)
 
-    def clipped(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Finals no further out than training runs ever came, and a margin: smooth functions run away outside."""
-        return np.clip(values, self.low, self.high)
+    def clipped(self, values: NDArray[np.float64], now: float = 0.0, seen: float = 0.0) -> NDArray[np.float64]:
+        """Finals no further out than training runs ever came, and a margin: smooth functions run away outside.
+
+        A run that stands further out `now` may stay there, the more of it was seen: early on it may yet come back.
+        """
+        stay = float(np.clip((seen - _COMES_BACK) / _COMES_BACK_OVER, 0.0, 1.0))
+        low, high = (end + stay * (now - end) for end in (self.low, self.high))
+        return np.clip(values, min(self.low, low), max(self.high, high))
 
     def _learned(self, points: NDArray, at: Cells, own: Matrix, seen: Seen) -> tuple[NDArray, NDArray]:
         """What the seen part adds to the mean, and takes from the variance, at points (schedules, times, features)."""

@@ -1,8 +1,8 @@
 """One forecast of the final metric out of several, and how far it can be trusted.
 
 Comes in: the final metric by each way of forecasting. Goes out: their mixture, with an interval. The weights, and how
-many of the model's own standard deviations the truth lay off, were measured on held-out runs at each share seen. A way
-that does not help on these runs gets no weight.
+many of the mixture's own deviations the truth lay off, were measured on held-out runs at each share seen. A way that
+does not help on these runs gets no weight.
 """
 
 import dataclasses
@@ -13,13 +13,22 @@ from numpy.typing import NDArray
 from lodestar.forecaster.intervals import LEVELS
 from lodestar.forecaster.response.continuation import KNOTS
 
-WAYS = ("schedule", "schedule and run so far", "runs that stood here", "last value")
+WAYS = (
+    "schedule",
+    "schedule and run so far",
+    "runs that stood here",
+    "last value",
+    "nearest run",
+    "runs nearby",
+    "power law",
+)
 SHARES = np.concatenate([[0.0], KNOTS])  # shares of a run seen, at which weights are measured
+_MODELLED = 2  # the first ways, which the model's own variance is about
 
 
 @dataclasses.dataclass(frozen=True)
 class Mixture:
-    """Weights (shares, ways), each row adding up to one; widths (levels, shares) in the model's deviations."""
+    """Weights (shares, ways), each row adding up to one; widths (levels, shares) in the mixture's deviations."""
 
     weights: NDArray[np.float64]
     widths: NDArray[np.float64]
@@ -37,3 +46,12 @@ class Mixture:
         if level not in LEVELS:
             raise ValueError(f"level must be one of {LEVELS}, got {level}")
         return float(np.interp(seen, SHARES, self.widths[LEVELS.index(level)]))
+
+
+def mixed(
+    weights: NDArray[np.float64], ways: NDArray[np.float64], variance: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Forecasts (runs,) out of `ways` (ways, runs); their deviations: how far ways disagree, and the model's own."""
+    centre = weights @ ways
+    share = weights[:_MODELLED].sum() + 0.01
+    return centre, np.sqrt(weights @ (ways - centre) ** 2 + share * variance)

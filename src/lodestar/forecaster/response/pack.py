@@ -12,9 +12,11 @@ from lodestar.forecaster.response.gaussian import Kernel, Posterior, RunKernel
 from lodestar.forecaster.response.history import Clock
 from lodestar.forecaster.response.law import Law
 from lodestar.forecaster.response.mixture import Mixture
+from lodestar.forecaster.response.neighbours import Neighbours
 from lodestar.forecaster.response.response import Response
 
 _CONTINUATION = ("feature_mean", "feature_std", "points", "weights", "scale", "length", "linear")
+_NEIGHBOURS = ("log_rates", "stands")
 _UNITS = ("mean", "std", "low", "high")
 _RUN = ("offset", "drift", "memory", "noise")
 
@@ -22,8 +24,11 @@ _RUN = ("offset", "drift", "memory", "noise")
 def pack(response: Response) -> tuple[dict[str, NDArray], dict[str, Any]]:
     """Arrays by name, and the rest."""
     arrays = {f"continuation.{name}": getattr(response.continuation, name) for name in _CONTINUATION}
+    arrays |= {f"neighbours.{name}": getattr(response.neighbours, name) for name in _NEIGHBOURS}
     arrays |= {"mixture.weights": response.mixture.weights, "mixture.widths": response.mixture.widths}
-    plain: dict[str, Any] = {"clock": {"sum": response.clock.sum, "peak": response.clock.peak}}
+    clock, past = response.clock, response.neighbours
+    plain: dict[str, Any] = {"clock": {"sum": clock.sum, "peak": clock.peak}}
+    plain["neighbours"] = {"floor": past.floor, "spread": past.spread}
     for name, channel in (("loss", response.loss), ("metric", response.metric)):
         arrays |= {f"{name}.{part}": value for part, value in _channel_arrays(channel).items()}
         kernel = channel.posterior.kernel
@@ -43,6 +48,11 @@ def unpack(arrays: Mapping[str, NDArray], plain: Mapping[str, Any]) -> Response:
         _channel(arrays, plain, "loss"),
         _channel(arrays, plain, "metric"),
         Continuation(**{name: arrays[f"continuation.{name}"] for name in _CONTINUATION}),
+        Neighbours(
+            *(arrays[f"neighbours.{name}"] for name in _NEIGHBOURS),
+            floor=float(plain["neighbours"]["floor"]),
+            spread=float(plain["neighbours"]["spread"]),
+        ),
         Mixture(arrays["mixture.weights"], arrays["mixture.widths"]),
     )
 

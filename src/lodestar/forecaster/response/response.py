@@ -15,7 +15,9 @@ from lodestar.forecaster.preprocessing.normaliser import LOSS, METRIC
 from lodestar.forecaster.response.channel import ChannelResponse, Seen
 from lodestar.forecaster.response.continuation import Continuation
 from lodestar.forecaster.response.history import CELLS, Clock, Rates
-from lodestar.forecaster.response.mixture import WAYS, Mixture
+from lodestar.forecaster.response.mixture import WAYS, Mixture, mixed
+from lodestar.forecaster.response.neighbours import Neighbours
+from lodestar.forecaster.response.power_law import power_law_final
 
 _MOST_SEEN = 14  # observed cells that tell of a run's own way; more say the same again
 
@@ -81,13 +83,14 @@ class Response:
     loss: ChannelResponse
     metric: ChannelResponse
     continuation: Continuation
+    neighbours: Neighbours
     mixture: Mixture
 
     def finals(self, rates: Rates, observed: Observed | None = None) -> Finals:
         """The final metric under each schedule; with `observed`: of a run that has come so far under each of them."""
         ways, variance, doubt = self.ways(rates, observed)
-        weights = self.mixture.at(observed.share if observed else 0.0)
-        return Finals(self.metric.clipped(weights @ ways), np.sqrt(variance), np.sqrt(doubt), ways)
+        centre, deviation = mixed(self.mixture.at(observed.share if observed else 0.0), ways, variance)
+        return Finals(centre, deviation, np.sqrt(doubt), ways)
 
     def ways(
         self, rates: Rates, observed: Observed | None
@@ -100,9 +103,12 @@ class Response:
             return self.metric.clipped(made), alone.variance[:, 0], alone.doubt[:, 0]
         given = self.metric.expected(self.clock, rates, end, observed.seen(METRIC))
         onward = self.continuation.final(self.metric.law, self.clock, rates, observed.stand, observed.cell)
-        last = np.full(len(rates), observed.stand[observed.last[METRIC], METRIC])
-        made = np.stack([alone.mean[:, 0], given.mean[:, 0], onward, last])
-        return self.metric.clipped(made), given.variance[:, 0], given.doubt[:, 0]
+        now = float(observed.stand[observed.last[METRIC], METRIC])
+        alike = self.neighbours.finals(rates, observed.stand, observed.first, observed.last)
+        power = power_law_final(observed.stand[:, METRIC], observed.first[METRIC], observed.last[METRIC])
+        blind = [np.full(len(rates), value) for value in (now, power)]
+        made = np.stack([alone.mean[:, 0], given.mean[:, 0], onward, blind[0], *alike, blind[1]])
+        return self.metric.clipped(made, now, observed.share), given.variance[:, 0], given.doubt[:, 0]
 
     def curves(
         self, rates: Rates, observed: Observed | None, at: NDArray[np.int64]
@@ -117,6 +123,8 @@ class Response:
         ]
         start = observed.share if observed else 0.0
         way = np.clip(((at + 1) / CELLS - start) / max(1.0 - start, 1e-9), 0.0, 1.0)
-        metric = parts[METRIC].mean + way * (self.finals(rates, observed).centre[:, None] - parts[METRIC].mean[:, -1:])
+        finals = self.finals(rates, observed)
+        metric = parts[METRIC].mean + way * (finals.centre[:, None] - parts[METRIC].mean[:, -1:])
         deviations = np.sqrt(np.stack([part.variance for part in parts], axis=-1))
+        deviations[..., METRIC] *= 1.0 + way * (finals.deviation[:, None] / deviations[:, -1:, METRIC] - 1.0)
         return np.stack([parts[LOSS].mean, metric], axis=-1), deviations

@@ -40,12 +40,13 @@ def run(
     splits: int = 5,
     most: int | None = None,
     simple: bool = True,
+    first: int = 0,
 ) -> list[dict[str, Any]]:
     """A row for each size and share seen: means over the splits, and the worst split's rank correlation."""
     runs = list(read(Path(path)))
     found: list[dict[str, Any]] = []
     for size in sizes:
-        rows = [one_split(runs, size, test, seed, most, simple) for seed in range(splits)]
+        rows = [one_split(runs, size, test, seed, most, simple) for seed in range(first, first + splits)]
         found += [_mean([row[place] for row in rows], size) for place in range(len(SHARES))]
     return found
 
@@ -97,10 +98,8 @@ def _figures(name: str, forecast: NDArray, truth: NDArray, direction: Direction)
 def _simple(past: Prepared, tested: Prepared, share: float) -> dict[str, NDArray[np.float64]]:
     stop = max(1, round(share * tested.recipe.points))
     contexts = [Context(v[:stop], m[:stop], 0) for v, m in zip(tested.values, tested.mask, strict=True)]
-    return {
-        kind.name: np.array([kind.fit(past.recipe, past).forecast(context)[-1, METRIC] for context in contexts])
-        for kind in SIMPLE
-    }
+    made = [kind.fit(past.recipe, past) for kind in SIMPLE]
+    return {one.name: np.array([one.forecast(context)[-1, METRIC] for context in contexts]) for one in made}
 
 
 def _mean(rows: list[dict[str, float]], size: int) -> dict[str, Any]:
@@ -115,10 +114,11 @@ def main() -> None:
     told.add_argument("--from", dest="sizes", type=int, nargs="+", default=[5, 10, 20, 70], help="runs to learn from")
     told.add_argument("--test", type=int, default=30, help="runs to test on")
     told.add_argument("--splits", type=int, default=5, help="random splits")
+    told.add_argument("--seed", type=int, default=0, help="of the first split")
     told.add_argument("--most", type=int, help="take so many random runs of the table first")
     told.add_argument("--json", type=Path, help="write the rows here too")
     given = told.parse_args()
-    rows = run(given.runs, sizes=given.sizes, test=given.test, splits=given.splits, most=given.most)
+    rows = run(given.runs, sizes=given.sizes, test=given.test, splits=given.splits, most=given.most, first=given.seed)
     print("from  seen  usable  spearman (worst)  better half  rmse     80 % held  best simple forecaster's rmse")
     for row in rows:
         others = {name: row[f"{name} rmse"] for name in (kind.name for kind in SIMPLE) if f"{name} rmse" in row}
