@@ -12,8 +12,11 @@ from lodestar.fitting.response.blend import convex
 from lodestar.fitting.response.cells import cell_runs
 from lodestar.fitting.response.laws import fit_law
 from lodestar.fitting.response.response import fit_response
+from lodestar.forecaster import Forecaster
 from lodestar.forecaster.known import judge
-from lodestar.forecaster.response.history import Clock, on_cells
+from lodestar.forecaster.response.history import CELLS, Clock, on_cells
+from lodestar.forecaster.response.neighbours import Neighbours
+from lodestar.forecaster.response.power_law import power_law_final
 from lodestar.runs import Direction, Series
 
 UNSEEN = range(100, 130)
@@ -48,9 +51,20 @@ def test_a_run_that_departs_from_its_forecast_is_followed():
     lucky, unlucky = (run_of(schedule, 1000, luck=luck) for luck in (-0.15, 0.15))
     seen = [judge(forecaster, schedule.rates[None], forecaster.context_of(run, 0.6)) for run in (lucky, unlucky)]
     off = [abs(found.centre[0] - run.metric.values[-1]) for found, run in zip(seen, (lucky, unlucky), strict=True)]
-    before = judge(forecaster, schedule.rates[None])
     assert max(off) < 0.35 * abs(lucky.metric.values[-1] - unlucky.metric.values[-1])
-    assert all(found.upper[0] - found.lower[0] < before.upper[0] - before.lower[0] for found in seen)
+
+
+def test_intervals_shrink_as_a_run_like_the_past_ones_goes_on():
+    forecaster = responding_forecaster()
+    seen = {share: [_width(forecaster, seed, share) for seed in UNSEEN] for share in (0.0, 0.6, 0.9)}
+    assert np.median(seen[0.9]) < np.median(seen[0.6]) < np.median(seen[0.0])
+
+
+def _width(forecaster: Forecaster, seed: int, share: float) -> float:
+    schedule = drawn(seed)
+    context = forecaster.context_of(run_of(schedule, seed), share) if share else None
+    judged = judge(forecaster, schedule.rates[None], context)
+    return float(judged.upper[0] - judged.lower[0])
 
 
 def test_five_runs_are_enough_to_say_something_and_to_be_unsure():
@@ -94,9 +108,34 @@ def test_weights_add_up_to_one_and_go_to_the_way_that_is_right():
     rng = np.random.default_rng(0)
     truth = rng.normal(size=40)
     made = np.stack([truth + 0.01 * rng.normal(size=40), rng.normal(size=40), rng.normal(size=40)], axis=1)
-    weights = convex(made, truth)
+    weights = convex(made, truth, np.ones(40), np.full(3, 1 / 3), ridge=2.0)
     assert weights.sum() == pytest.approx(1.0)
     assert weights[0] > 0.9 and np.all(weights >= 0)
+
+
+def test_nearest_past_runs_go_on_from_where_the_run_stands():
+    stands = np.zeros((3, CELLS, 2))
+    stands[:, :, 1] = np.array([0.0, 1.0, 5.0])[:, None] + np.linspace(0, 1, CELLS) * np.array([1.0, 2.0, 3.0])[:, None]
+    past = Neighbours.of(np.full((3, CELLS), 1e-3), stands)
+    stand = np.zeros((CELLS, 2))
+    stand[:, 1] = 1.1 + np.linspace(0, 1, CELLS) * 2.0  # the second run, a tenth above
+    nearest, several = past.finals(np.full((1, CELLS), 1e-3), stand, (0, 0), (-1, 49))
+    assert nearest == pytest.approx(3.1)
+    assert 2.6 < several[0] < 4.2  # the others stand further off, and count less
+
+
+def test_a_power_law_is_continued_through_the_last_value():
+    time = (np.arange(CELLS) + 1.0) / CELLS
+    assert power_law_final(0.3 + 0.1 * time**-0.5, 0, 39) == pytest.approx(0.4, abs=5e-3)
+    assert power_law_final(time, 0, 2) == time[2]  # three values tell of no law
+
+
+def test_a_run_far_out_comes_back_early_on_and_stays_later():
+    metric = responding_forecaster().response.metric
+    far = metric.high + 10.0
+    assert metric.clipped(np.array([far]), far, 0.05)[0] == metric.high
+    assert metric.clipped(np.array([far]), far, 0.9)[0] == far
+    assert metric.clipped(np.array([metric.low - 1.0]), far, 0.9)[0] == metric.low
 
 
 def test_a_run_cut_short_teaches_only_what_it_logged():
