@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lodestar.forecaster.forecast import Context, Forecast
 from lodestar.forecaster.forecaster import Forecaster
-from lodestar.forecaster.known import Judged, judge, response_of, what_if
+from lodestar.forecaster.known_schedules import Judged, judge, response_of, what_if
 from lodestar.planning.space import Candidates, candidates
 from lodestar.planning.words import describe
 from lodestar.runs.run import Direction

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar.forecaster.forecaster import Forecaster
+from lodestar.forecaster.preprocessing.grid import filled
 from lodestar.forecaster.preprocessing.normaliser import LR
 from lodestar.forecaster.response.history import CELLS, on_cells
 from lodestar.schedules.families import FAMILIES, trapezoid
@@ -74,13 +75,7 @@ def _past(forecaster: Forecaster) -> tuple[NDArray[np.float64], list[str]]:
     runs = forecaster.references
     whole = [run for run in range(len(runs)) if runs.mask[run, :, LR].any() and runs.mask[run, -1, LR]]
     rates = [
-        forecaster.recipe.normaliser.lr.inverse(_filled(runs.values[run, :, LR], runs.mask[run, :, LR]))
-        for run in whole
+        forecaster.recipe.normaliser.lr.inverse(filled(runs.values[run, :, LR], runs.mask[run, :, LR])) for run in whole
     ]
     found = on_cells(np.stack(rates)) if rates else np.zeros((0, CELLS))
     return found, [runs.names[run] for run in whole]
-
-
-def _filled(values: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
-    fine = np.flatnonzero(mask)
-    return np.interp(np.arange(len(values)), fine, values[fine])

@@ -12,7 +12,7 @@ from lodestar.fitting.response.blend import convex
 from lodestar.fitting.response.cells import cell_runs
 from lodestar.fitting.response.laws import fit_law
 from lodestar.fitting.response.response import fit_response
-from lodestar.forecaster.known import judge
+from lodestar.forecaster.known_schedules import judge
 from lodestar.forecaster.response.history import Clock, on_cells
 from lodestar.runs import Direction, Series
 

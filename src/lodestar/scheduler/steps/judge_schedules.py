@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar.forecaster import Context, Forecaster
-from lodestar.forecaster.known import Judged, judge, what_if
+from lodestar.forecaster.known_schedules import Judged, judge, what_if
 from lodestar.forecaster.preprocessing.normaliser import LR
 from lodestar.forecaster.response.history import CELLS
 from lodestar.planning.plan import averaged, outer_ends
@@ -41,7 +41,7 @@ def planned_by_search(forecaster: Forecaster) -> tuple[PlannedRun, str]:
     return _planned(forecaster, rates, None, 0), words
 
 
-def steer_known(moment: Moment, planned: PlannedRun) -> tuple[Decision, PlannedRun | None]:
+def choose_schedule(moment: Moment, planned: PlannedRun) -> tuple[Decision, PlannedRun | None]:
     """Go on with the plan, or with the best schedules for the rest."""
     forecaster = moment.forecaster
     context = live_context(forecaster, moment.points, 0, moment.seen)
