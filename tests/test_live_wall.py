@@ -29,8 +29,8 @@ lodestar.forecaster.file
 lodestar.forecaster.forecast
 lodestar.forecaster.forecaster
 lodestar.forecaster.intervals
-lodestar.forecaster.known
-lodestar.forecaster.known_job
+lodestar.forecaster.known_schedules
+lodestar.forecaster.job
 lodestar.forecaster.network
 lodestar.forecaster.preprocessing
 lodestar.forecaster.preprocessing.grid
@@ -94,7 +94,7 @@ lodestar.scheduler.steps.encode
 lodestar.scheduler.steps.fallback
 lodestar.scheduler.steps.follow
 lodestar.scheduler.steps.initial_plan
-lodestar.scheduler.steps.known
+lodestar.scheduler.steps.judge_schedules
 lodestar.scheduler.steps.matching
 lodestar.scheduler.steps.moment
 lodestar.scheduler.steps.perturb

@@ -30,7 +30,7 @@ _HOMES = {
     "load": "lodestar.forecaster",
     "plan": "lodestar.planning",
     "run_sweep": "lodestar.sweep",
-    "what_if": "lodestar.forecaster.known",
+    "what_if": "lodestar.forecaster.known_schedules",
 }
 __all__ = ["__version__", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]
 _moved.install()
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from lodestar.fitting import fit as fit
     from lodestar.forecaster import Forecaster as Forecaster
     from lodestar.forecaster import load as load
-    from lodestar.forecaster.known import what_if as what_if
+    from lodestar.forecaster.known_schedules import what_if as what_if
     from lodestar.planning import plan as plan
     from lodestar.runs import Direction as Direction
     from lodestar.runs import Facts as Facts

@@ -10,7 +10,7 @@ from tests.responding import TOTAL, drawn, responding_forecaster, run_of
 from typer.testing import CliRunner
 
 from lodestar.cli import app
-from lodestar.forecaster.known import judge
+from lodestar.forecaster.known_schedules import judge
 from lodestar.runs import Direction, RunStore, Series
 from lodestar.schedules import parse
 

@@ -8,7 +8,7 @@ import pytest
 from tests.curves import toy_run
 
 from lodestar._errors import ForecasterError
-from lodestar.forecaster import Context, Intervals, load
+from lodestar.forecaster import Architecture, Context, Intervals, load
 from lodestar.forecaster.intervals import LEVELS, SEEN, TARGETS
 from lodestar.forecaster.tokens import context_tokens
 from lodestar.runs import Series
@@ -127,3 +127,14 @@ def test_a_live_job_imports_neither_jax_nor_anything_else_heavy(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("shape", [Architecture(), Architecture(solver="tsit5"), Architecture(decoder_width=0)])
+def test_many_latents_and_points_are_decoded_as_each_alone(shape):
+    forecaster = random_forecaster(seed=3, points=1500, shape=shape)
+    latents = np.random.default_rng(0).normal(size=(1, 70, shape.latent))
+    whole = forecaster.network.decode(latents, forecaster.times)
+    assert whole.shape == (1, 70, 1500, 3)
+    for sample, points in ((0, slice(0, 40)), (63, slice(1000, 1040)), (64, slice(1490, 1500)), (69, slice(500, 520))):
+        alone = forecaster.network.decode(latents[:, sample : sample + 1], forecaster.times[points])
+        np.testing.assert_allclose(whole[:, sample : sample + 1, points], alone, atol=1e-9)

@@ -5,7 +5,7 @@ import pytest
 from tests.responding import TOTAL, drawn, responding_forecaster, run_of
 
 import lodestar
-from lodestar.forecaster.known import judge
+from lodestar.forecaster.known_schedules import judge
 from lodestar.planning.compare import beyond, compare
 from lodestar.runs import Direction
 from lodestar.schedules import Schedule, parse

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.responding import TOTAL, drawn, expected_loss, responding_forecaster, run_of
 
-from lodestar.forecaster.known import judge
+from lodestar.forecaster.known_schedules import judge
 from lodestar.planning import candidates, plan
 from lodestar.planning.plan import to_schedule
 from lodestar.planning.words import describe

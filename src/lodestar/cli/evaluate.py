@@ -25,7 +25,8 @@ def evaluate_command(
     model: Annotated[Path, Argument(help="The forecaster file, as lodestar fit writes it.")],
     runs: Annotated[str, Argument(help="A store of runs, or a table that could be imported.")],
     against: Annotated[
-        str | None, Option(metavar="RUNS", help="The runs the fit used: the nearest past run chooses among them.")
+        str | None,
+        Option(metavar="RUNS", help="The past runs, for the nearest run. Default: those of RUNS that the fit used."),
     ] = None,
     seed: Annotated[list[int] | None, Option(help="Only runs with this seed; may be repeated.")] = None,
     where: Annotated[
@@ -54,7 +55,8 @@ def evaluate_command(
     """Say how good a forecaster is, on runs it never saw.
 
     If the runs are those of the fit, only the ones it held out are tested, each by the members that never saw it. If
-    they are others, all are. Beside it: the last value held, the nearest past run (needs --against), a power law.
+    they are others, all are. Both kinds of forecast are tested: of a known schedule, before the first step too, and of
+    a run whose schedule nobody knows. Beside them: the last value held, the nearest past run, a power law.
 
     \b
     Examples:
@@ -143,6 +145,8 @@ def _show(evaluation: "Evaluation") -> None:
         _screen.say(f"  {_screen.safe(name, limit=48).plain}: {reason}", "dim")
     if len(evaluation.excluded) > SHOWN:
         _screen.say(f"  and {len(evaluation.excluded) - SHOWN} more (--json lists all)", "dim")
+    if evaluation.final_scores:
+        _screen.show_table(_finals(evaluation))
     _screen.show_table(_accuracy(evaluation, "whole run", "Relative MSE, whole run (the paper's table A1)"))
     _screen.show_table(_accuracy(evaluation, "still to come", "Relative MSE, only what was still to come"))
     _screen.show_table(_ranks(evaluation))
@@ -151,6 +155,30 @@ def _show(evaluation: "Evaluation") -> None:
         _screen.say(f"{sentence[0].upper()}{sentence[1:].removesuffix('.')}.", "yellow")
     spent = evaluation.stiffness
     _screen.say(f"Solver: {spent.evaluations.mean:.0f} evaluations a run at {spent.tolerance:g}.", "dim")
+
+
+def _finals(evaluation: "Evaluation"):
+    """Both kinds of forecast of the final metric, and the simple ones."""
+    from lodestar.evaluate.evaluation import OURS
+
+    names = evaluation.scored
+    heads = (f">{f'unknown ({name})' if name == OURS else name}" for name in names)
+    title = f"Final {_screen.safe(evaluation.metric_name, limit=30).plain}: schedule known, and unknown"
+    lines = _screen.table("", *heads, ">n", title=title)
+    figures = {"RMSE": "rmse", "Spearman": "spearman", f"{evaluation.final_scores[0].level:.0%} holds": "inside"}
+    for what, field in figures.items():
+        for seen in dict.fromkeys(row.seen for row in evaluation.final_scores):
+            row = evaluation.scores(seen)
+            values = [getattr(row[name], field) if name in row else float("nan") for name in names]
+            some = [value for value in values if value == value]
+            cells = map(_share, values) if field == "inside" else (_screen.number(value, 3) for value in values)
+            best = {"rmse": min, "spearman": max}.get(field, lambda found: None)(some) if some else None
+            marked = (
+                _screen.safe(cell, "bold green" if value == best else "")
+                for cell, value in zip(cells, values, strict=True)
+            )
+            lines.add_row(f"{what} ({100 * seen:.3g} %)", *marked, _counts(one.runs for one in row.values()))
+    return lines
 
 
 def _accuracy(evaluation: "Evaluation", scope: "Scope", title: str):

@@ -51,7 +51,7 @@ def what_if_command(
     """
     from lodestar.forecaster import load
     from lodestar.forecaster.intervals import LEVELS
-    from lodestar.forecaster.known import response_of
+    from lodestar.forecaster.known_schedules import response_of
     from lodestar.planning.compare import compare
 
     if level not in LEVELS:

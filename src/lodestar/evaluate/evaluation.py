@@ -19,6 +19,7 @@ from lodestar.runs.few import caveat
 FORMAT = "lodestar-evaluation"
 VERSION = 1
 OURS = "latent ODE"
+KNOWN = "schedule known"
 
 Scope = Literal["whole run", "still to come"]
 Truth = Literal["smoothed", "raw"]
@@ -150,6 +151,20 @@ class Finals:
 
 
 @dataclasses.dataclass(frozen=True)
+class FinalScore:
+    """How well one forecaster tells the final metric of runs that went to their end, with a share of each seen."""
+
+    forecaster: str
+    schedule: Literal["known", "unknown"]  # whether it was told the learning rate to the end
+    seen: float  # 0: before the first step, which takes a known schedule
+    spearman: float
+    rmse: float
+    level: float
+    inside: float  # the share of finals inside the interval meant to hold `level` of them; NaN where it gives none
+    runs: int
+
+
+@dataclasses.dataclass(frozen=True)
 class Selection:
     """The run a forecaster would pick as the best from its beginning alone, and how it really ended."""
 
@@ -199,6 +214,16 @@ class Evaluation:
     finals: tuple[Finals, ...]
     selection: tuple[Selection, ...]
     coverage: tuple[Coverage, ...]
+    final_scores: tuple[FinalScore, ...] = ()
+
+    @property
+    def scored(self) -> tuple[str, ...]:
+        """Who forecast final metrics: schedule known first, where that was possible."""
+        return tuple(dict.fromkeys(row.forecaster for row in self.final_scores))
+
+    def scores(self, seen: float) -> dict[str, FinalScore]:
+        """Each forecaster's score with that share of a run seen."""
+        return {row.forecaster: row for row in self.final_scores if row.seen == seen}
 
     @property
     def forecasters(self) -> tuple[str, ...]:

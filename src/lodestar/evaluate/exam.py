@@ -8,7 +8,7 @@ never saw it, and runs new to the forecaster are tested; if it learned from ever
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -24,6 +24,17 @@ from lodestar.runs.run import Run
 Which = Literal["unseen", "all"]
 _BLOCK = 64  # runs decoded at a time
 PAPER_EPOCHS = 60
+
+
+@dataclasses.dataclass(frozen=True)
+class SomeRuns:
+    """Some of the runs, as often as needed."""
+
+    runs: Iterable[Run]
+    wanted: Callable[[Run], bool]
+
+    def __iter__(self) -> Iterator[Run]:
+        return filter(self.wanted, self.runs)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,16 +4,17 @@ Comes in: a forecaster and runs. Goes out: an `Evaluation`, plain data. Needs no
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from lodestar.evaluate.accuracy import ablation, accuracy, fractions_of
+from lodestar.evaluate.both_kinds import SHARES, fair_knower, final_scores
 from lodestar.evaluate.contest import Contest
 from lodestar.evaluate.coverage import coverage
 from lodestar.evaluate.evaluation import Evaluation
-from lodestar.evaluate.exam import Exam, Which, make_exam
+from lodestar.evaluate.exam import Exam, SomeRuns, Which, make_exam
 from lodestar.evaluate.examples import examples
 from lodestar.evaluate.ranking import about_ranks, finals, ranking, selection
 from lodestar.evaluate.stiffness import stiffness
@@ -38,16 +39,19 @@ def evaluate(
 ) -> Evaluation:
     """Test a forecaster on runs: those the fit held out and those it never saw; if there are neither, all of them.
 
-    `against`: the runs the fit used, for the nearest past run to choose from. `which="all"` tests every run given.
+    `against`: the past runs, for the nearest past run to choose from; by default those of `runs` that the fit used.
+    `which="all"` tests every run given. Known schedules are forecast by a model that never learned from the tested
+    runs: it is fitted again where the file's own did.
     `first_epoch`: how much of a run the selection test sees (default: one epoch where the runs state their `epochs`,
     else 1/60). `most`: no more runs than this are tested.
     """
     _check(fractions, first_epoch, most)
+    runs = tuple(runs) if isinstance(runs, Iterator) else runs
     exam = make_exam(forecaster, runs, which, most)
-    contest = Contest(exam, against)
+    contest = Contest(exam, _past(exam, runs) if against is None else against)
     seen = fractions_of(exam.data.recipe.points)
     count = itertools.count(1)
-    total = len(seen) * (len(tolerances) + len(contest.names)) + 6
+    total = len(seen) * (len(tolerances) + len(contest.names)) + 7
 
     def tick() -> None:
         if on_progress:
@@ -57,13 +61,14 @@ def evaluate(
         tick()
         return part
 
+    knows, about_schedules = fair_knower(contest)
     return Evaluation(
         model=_model(forecaster),
         metric_name=exam.data.metric_name,
         direction=str(forecaster.direction),
         runs=exam.data.names,
         excluded=exam.data.excluded,
-        notes=_notes(exam, contest),
+        notes=(*_notes(exam, contest), *filter(None, [about_schedules])),
         past_runs=contest.past_runs,
         tasks=len(set(exam.data.workloads)),
         ablation=ablation(contest, tolerances, seen, tick),
@@ -74,7 +79,17 @@ def evaluate(
         finals=finals(contest, fractions),
         selection=done(selection(contest, first_epoch or 1.0 / exam.epochs)),
         coverage=done(coverage(contest, fractions)),
+        final_scores=done(final_scores(contest, knows, sorted({*SHARES, *fractions} - {1.0}))),
     )
+
+
+def _past(exam: Exam, runs: Iterable[Run]) -> Iterable[Run] | None:
+    """Those of the runs that the fit used; None where nobody may look at any of them."""
+    facts = exam.forecaster.facts
+    used = frozenset(facts.get("names", exam.forecaster.references.names)).intersection(run.name for run in runs)
+    if not used.difference(exam.data.names, *facts.get("held_out", [])):
+        return None
+    return SomeRuns(runs, lambda run: run.name in used)
 
 
 def _check(fractions: Sequence[float], first_epoch: float | None, most: int) -> None:

@@ -20,7 +20,7 @@ from lodestar.forecaster.axes import DecodedCurves, Latents, MemberSpread, Point
 from lodestar.forecaster.file import damaged, read, write
 from lodestar.forecaster.forecast import Context, Forecast, Interval
 from lodestar.forecaster.intervals import LEVELS, SEEN, TARGETS, Intervals
-from lodestar.forecaster.known_job import KnownJob, known_job
+from lodestar.forecaster.job import KnownJob, known_job
 from lodestar.forecaster.network import Network, weight_shapes
 from lodestar.forecaster.preprocessing.recipe import LR, Recipe
 from lodestar.forecaster.reference_runs import ReferenceRuns

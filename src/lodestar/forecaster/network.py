@@ -15,6 +15,9 @@ from lodestar.forecaster.axes import Decoded, LatentPaths, Latents, RunTokens, T
 from lodestar.forecaster.solve import hermite_basis, rk4_knots
 from lodestar.forecaster.tsit5 import Steps, tsit5
 
+# Larger products BLAS would share out over all cores, which takes many times as long beside a job that uses them.
+_SAMPLES, _POINTS = 64, 1024  # latents, and points of a run, that are decoded at a time
+
 
 class Network:
     """Encoder, field and decoder of `members` forecasters that share one architecture."""
@@ -69,6 +72,10 @@ class Network:
 
     def decode(self, z0: Latents, times: Times) -> Decoded:
         """Whole runs in model units, from each z0."""
+        parts = [self._decode(z0[:, at : at + _SAMPLES], times) for at in range(0, max(z0.shape[1], 1), _SAMPLES)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+    def _decode(self, z0: Latents, times: Times) -> Decoded:
         if self.shape.solver == "tsit5":
             return self.read(self.states(z0, times))
         # Interpolation and the decoder's first layer are both linear: the layer is applied at the few knots.
@@ -81,11 +88,16 @@ class Network:
 
     def _after_first_layer(self, hidden: NDArray) -> NDArray[np.float64]:
         """The rest of the decoder, in the precision the model was fitted in: tanh is most of a decode's cost."""
-        hidden += self._w["decoder.layers.0.bias"][:, None].astype(hidden.dtype)
+        shift = self._w["decoder.layers.0.bias"][:, None].astype(hidden.dtype)
         if not self.shape.decoder_width:
-            return hidden.astype(np.float64)
-        np.tanh(hidden, out=hidden)
-        out = np.matmul(hidden, self._w["decoder.layers.1.weight"][:, None].astype(hidden.dtype)).astype(np.float64)
+            return (hidden + shift).astype(np.float64)
+        weight = self._w["decoder.layers.1.weight"][:, None].astype(hidden.dtype)
+        out = np.empty((*hidden.shape[:-1], weight.shape[-1]))
+        for at in range(0, hidden.shape[2], _POINTS):
+            part = hidden[:, :, at : at + _POINTS]
+            part += shift
+            np.tanh(part, out=part)
+            out[:, :, at : at + _POINTS] = np.matmul(part, weight)
         out += self._w["decoder.layers.1.bias"][:, None]
         return out
 

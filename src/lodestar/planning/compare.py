@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lodestar.forecaster.forecast import Context, Forecast
 from lodestar.forecaster.forecaster import Forecaster
-from lodestar.forecaster.known import judge, what_if
+from lodestar.forecaster.known_schedules import judge, what_if
 from lodestar.forecaster.preprocessing.normaliser import LR
 from lodestar.forecaster.response.history import on_cells
 from lodestar.planning.space import peak_range

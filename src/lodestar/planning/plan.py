@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lodestar.forecaster.forecast import Context, Forecast
 from lodestar.forecaster.forecaster import Forecaster
-from lodestar.forecaster.known import Judged, judge, response_of, what_if
+from lodestar.forecaster.known_schedules import Judged, judge, response_of, what_if
 from lodestar.planning.space import Candidates, candidates
 from lodestar.planning.words import describe
 from lodestar.runs.run import Direction
@@ -53,8 +53,7 @@ def plan(
         raise ValueError(f"total_steps must be at least 1, got {total_steps}. Fix: the number of optimizer steps")
     choice = candidates(forecaster, seed=seed)
     judged = judge(forecaster, choice.rates, context, level)
-    rates = averaged(forecaster, choice.rates, judged, context)
-    final = judge(forecaster, rates[None], context, level)
+    rates, final = averaged(forecaster, choice.rates, judged, context, level)
     luck = _luck(forecaster, float(final.centre[0]))
     return SchedulePlan(
         schedule=to_schedule(rates, total_steps),
@@ -84,14 +83,13 @@ def outer_ends(rates: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def averaged(
-    forecaster: Forecaster, rates: NDArray[np.float64], judged: Judged, context: Context | None
-) -> NDArray[np.float64]:
-    """The mean of the best dozen of `rates`, unless the model thinks less of it than of the last of them."""
+    forecaster: Forecaster, rates: NDArray[np.float64], judged: Judged, context: Context | None, level: float = 0.8
+) -> tuple[NDArray[np.float64], Judged]:
+    """The mean of the best dozen of `rates`, and what it gives; the best itself, if the mean is worse than all."""
     best = judged.best(_AVERAGED)
     mean = rates[best].mean(axis=0)
-    if judge(forecaster, mean[None], context).merit[0] >= judged.merit[best[-1]]:
-        return mean
-    return rates[best[0]]
+    found = judge(forecaster, mean[None], context, level)
+    return (mean, found) if found.merit[0] >= judged.merit[best[-1]] else (rates[best[0]], judged.at(best[0]))
 
 
 def _best(choice: Candidates, judged: Judged, kind: str) -> Rival | None:

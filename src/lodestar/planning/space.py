@@ -5,11 +5,13 @@ search over free curves walks into the model's errors; these are curves that som
 """
 
 import dataclasses
+import functools
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lodestar.forecaster.forecaster import Forecaster
+from lodestar.forecaster.preprocessing.grid import filled
 from lodestar.forecaster.preprocessing.normaliser import LR
 from lodestar.forecaster.response.history import CELLS, on_cells
 from lodestar.schedules.families import FAMILIES, trapezoid
@@ -39,14 +41,18 @@ class Candidates:
 
 def candidates(forecaster: Forecaster, *, count: int = _DRAWN, seed: int = 0) -> Candidates:
     """Schedules within the peak rates that past runs have used."""
-    low, high = peak_range(forecaster)
-    drawn = _drawn(low, high, count, seed)
-    families = [(FAMILIES[name](float(peak), CELLS)) for name in _PLAIN for peak in np.geomspace(low, high, _PEAKS)]
+    rates, words = _of_peaks(*peak_range(forecaster), count, seed)
     past, names = _past(forecaster)
-    rates = np.concatenate([drawn, np.stack([each.rates for each in families]), past])
-    kinds = ["drawn"] * len(drawn) + ["family"] * len(families) + ["past run"] * len(past)
-    words = [""] * len(drawn) + [each.words for each in families] + names
-    return Candidates(rates, tuple(words), np.array(kinds))
+    kinds = ["drawn"] * count + ["family"] * (len(rates) - count) + ["past run"] * len(past)
+    return Candidates(np.concatenate([rates, past]), (*words, *names), np.array(kinds))
+
+
+@functools.lru_cache(maxsize=8)  # a live job asks for the same ones at every decision
+def _of_peaks(low: float, high: float, count: int, seed: int) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Quasi-random schedules between two peaks, then the plain families; and their names."""
+    families = [(FAMILIES[name](float(peak), CELLS)) for name in _PLAIN for peak in np.geomspace(low, high, _PEAKS)]
+    rates = np.concatenate([_drawn(low, high, count, seed), np.stack([each.rates for each in families])])
+    return rates, ("",) * count + tuple(each.words for each in families)
 
 
 def peak_range(forecaster: Forecaster) -> tuple[float, float]:
@@ -74,13 +80,7 @@ def _past(forecaster: Forecaster) -> tuple[NDArray[np.float64], list[str]]:
     runs = forecaster.references
     whole = [run for run in range(len(runs)) if runs.mask[run, :, LR].any() and runs.mask[run, -1, LR]]
     rates = [
-        forecaster.recipe.normaliser.lr.inverse(_filled(runs.values[run, :, LR], runs.mask[run, :, LR]))
-        for run in whole
+        forecaster.recipe.normaliser.lr.inverse(filled(runs.values[run, :, LR], runs.mask[run, :, LR])) for run in whole
     ]
     found = on_cells(np.stack(rates)) if rates else np.zeros((0, CELLS))
     return found, [runs.names[run] for run in whole]
-
-
-def _filled(values: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
-    fine = np.flatnonzero(mask)
-    return np.interp(np.arange(len(values)), fine, values[fine])

@@ -17,7 +17,7 @@ from lodestar.report.sections.errors import error_charts, tolerance_charts
 from lodestar.report.sections.examples import example_charts
 from lodestar.report.sections.intervals import coverage_charts
 from lodestar.report.sections.quality import quality_sections
-from lodestar.report.sections.ranks import finals_chart, rank_chart
+from lodestar.report.sections.ranks import final_score_charts, finals_chart, rank_chart
 from lodestar.report.sections.solver import evaluations_chart, step_size_chart
 from lodestar.report.sections.wording import count, percent
 
@@ -45,6 +45,7 @@ def figures(evaluation: Evaluation) -> dict[str, list[Chart]]:
         **{f"error-{channel}": chart for channel, chart in error_charts(evaluation).items()},
         **{f"finals-{_part(finals.seen)}": finals_chart(evaluation, finals) for finals in evaluation.finals},
         "spearman": rank_chart(evaluation),
+        **{f"final-{field}": chart for field, chart in final_score_charts(evaluation).items()},
         **{f"coverage-{_part(seen)}": chart for seen, chart in coverage_charts(evaluation).items()},
         **{f"tolerance-{channel}": chart for channel, chart in tolerance_charts(evaluation).items()},
         "solver-step-size": step_size_chart(evaluation.stiffness),

@@ -15,6 +15,7 @@ from lodestar._errors import PrepareError
 from lodestar.evaluate.simple.interface import AbstractSimple, last_seen, with_seen
 from lodestar.fitting.dataset import Prepared
 from lodestar.forecaster.forecast import Context
+from lodestar.forecaster.preprocessing.grid import filled
 from lodestar.forecaster.preprocessing.normaliser import LR
 from lodestar.forecaster.preprocessing.recipe import Recipe
 
@@ -66,7 +67,7 @@ class NearestRun(AbstractSimple):
 
     def _continued(self, context: Context, run: int, shift: bool) -> NDArray[np.float64]:
         """That past run (points, 3), model units, its gaps drawn through."""
-        values = np.stack([_filled(self.past.values[run, :, c], self.past.mask[run, :, c]) for c in range(3)], axis=-1)
+        values = np.stack([filled(self.past.values[run, :, c], self.past.mask[run, :, c]) for c in range(3)], axis=-1)
         if not shift:
             return values
         move = last_seen(context) - values[context.stop - 1]
@@ -93,9 +94,3 @@ class NearestRun(AbstractSimple):
             return np.zeros(2)
         made = [self._continued(context, near, shift)[stop:] for shift in (False, True)]
         return np.array([np.nansum(np.where(mask[stop:], (m - values[stop:]) ** 2, 0.0)) for m in made])
-
-
-def _filled(values: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """A past run's gaps drawn through; its last value held where it was cut short; NaN if it has none at all."""
-    fine = np.flatnonzero(mask)
-    return np.interp(np.arange(len(values)), fine, values[fine]) if len(fine) else np.full(len(values), np.nan)

@@ -66,3 +66,9 @@ def drawn(series: Series, total_steps: int, points: int, last_step: int) -> Samp
     index = np.arange(points)
     mask = (index >= first) & (index <= last)
     return np.where(mask, values, 0.0), mask
+
+
+def filled(values: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """A curve (points,) with its gaps drawn through and its ends held; NaN if nothing was logged at all."""
+    fine = np.flatnonzero(mask)
+    return np.interp(np.arange(len(values)), fine, values[fine]) if len(fine) else np.full(len(values), np.nan)

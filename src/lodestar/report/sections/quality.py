@@ -4,12 +4,19 @@ Comes in: an `Evaluation`. Goes out: blocks for a report's section, or the secti
 nothing: every figure is the evaluation's.
 """
 
-from lodestar.evaluate.evaluation import OURS, Evaluation
+from lodestar.evaluate.evaluation import KNOWN, OURS, Evaluation
 from lodestar.report.html import Block, Details, Download, KeyFigures, Notes, Section, Table, Text
 from lodestar.report.sections.errors import accuracy_table, error_charts
 from lodestar.report.sections.examples import example_blocks
 from lodestar.report.sections.intervals import interval_blocks
-from lodestar.report.sections.ranks import finals_chart, rank_chart, ranking_table, selection_table
+from lodestar.report.sections.ranks import (
+    final_score_charts,
+    final_score_table,
+    finals_chart,
+    rank_chart,
+    ranking_table,
+    selection_table,
+)
 from lodestar.report.sections.solver import solver_blocks
 from lodestar.report.sections.wording import count, number, percent, short
 
@@ -30,6 +37,7 @@ def quality_blocks(evaluation: Evaluation, steered: int = 0) -> list[Block]:
         *_notes(evaluation),
         *(finals_chart(evaluation, finals) for finals in evaluation.finals),
         rank_chart(evaluation),
+        *_both_kinds(evaluation),
         *error_charts(evaluation).values(),
         Text("Relative error of what was still to come, beside simple forecasters; the best of each row is green."),
         accuracy_table(evaluation, "still to come"),
@@ -49,6 +57,7 @@ def quality_sections(evaluation: Evaluation) -> list[Section]:
             Text("Over the whole run, mean over runs; shading: one standard deviation."),
             *error_charts(evaluation).values(),
         ],
+        "Schedule known, and unknown": _both_kinds(evaluation),
         "Which run will end best?": _ranks(evaluation),
         "Do the intervals hold?": interval_blocks(evaluation),
         "Does the solver matter?": solver_blocks(evaluation),
@@ -117,6 +126,22 @@ def _errors(evaluation: Evaluation) -> list[Block]:
         accuracy_table(evaluation, "whole run"),
         accuracy_table(evaluation, "still to come"),
         Details("Against curves as logged, unsmoothed", raw),
+    ]
+
+
+def _both_kinds(evaluation: Evaluation) -> list[Block]:
+    if not evaluation.final_scores:
+        return []
+    about = (
+        "The final metric of runs that went to their end, by both kinds of forecast: told the schedule to its end "
+        f"({KNOWN}, from before the first step on), and told nothing of it ({OURS}), beside simple forecasters."
+    )
+    if KNOWN not in evaluation.scored:
+        about += " Known schedules were not tested: the notes say why."
+    return [
+        Text(about),
+        *final_score_charts(evaluation).values(),
+        Details("As a table, with n", [final_score_table(evaluation)]),
     ]
 
 

@@ -5,7 +5,7 @@ Comes in: an `Evaluation`. Goes out: charts and tables.
 
 import numpy as np
 
-from lodestar.evaluate.evaluation import OURS, Evaluation, Finals
+from lodestar.evaluate.evaluation import KNOWN, OURS, Evaluation, Finals
 from lodestar.report.html import Axis, Chart, Line, ReferenceLine, Scatter, Table
 from lodestar.report.sections.wording import number, percent, sentence, short, span
 
@@ -65,3 +65,50 @@ def selection_table(evaluation: Evaluation) -> Table:
     ]
     heads = ("picked by", ">rank", ">rank of its schedule and rate", ">its final", ">best final", "run")
     return Table(heads, rows)
+
+
+def final_score_charts(evaluation: Evaluation) -> dict[str, Chart]:
+    """Error and rank correlation of forecast finals against the share seen, by forecaster; none where not measured."""
+    return {
+        field: Chart(
+            f"final {short(evaluation.metric_name, 30)}: {title}, schedule known and unknown",
+            [_by_share(evaluation, name, field, place) for place, name in enumerate(evaluation.scored)],
+            Axis("part of the run seen", style="percent"),
+            axis,
+        )
+        for field, title, axis in (
+            ("rmse", "root mean square error", Axis("error")),
+            ("spearman", "rank correlation", Axis("rank correlation", high=1.02)),
+        )
+        if evaluation.final_scores
+    }
+
+
+def final_score_table(evaluation: Evaluation) -> Table:
+    """Every score, with how many runs it rests on."""
+    rows = [
+        [
+            row.forecaster,
+            row.schedule,
+            percent(row.seen),
+            number(row.rmse, 3),
+            number(row.spearman, 3),
+            percent(row.inside),
+            str(row.runs),
+        ]
+        for row in sorted(evaluation.final_scores, key=lambda row: row.seen)
+    ]
+    level = percent(evaluation.final_scores[0].level) if evaluation.final_scores else ""
+    heads = ("forecaster", "schedule", ">seen", ">root mean square error", ">Spearman", f">{level} interval held", ">n")
+    return Table(heads, rows, sentence(evaluation.caution))
+
+
+def _by_share(evaluation: Evaluation, name: str, field: str, place: int) -> Line:
+    rows = [row for row in evaluation.final_scores if row.forecaster == name]
+    return Line(
+        name,
+        [row.seen for row in rows],
+        [getattr(row, field) for row in rows],
+        colour=place,
+        width=2.4 if name in (KNOWN, OURS) else 1.5,
+    )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from lodestar._errors import ForecasterError, LodestarError, RunError
 from lodestar.doctor import diagnose
 from lodestar.evaluate import Evaluation, evaluate
+from lodestar.evaluate.exam import SomeRuns
 from lodestar.forecaster import Forecaster
 from lodestar.report.html import Notes, Section
 from lodestar.report.sections.against import against_blocks, under_their_task
@@ -151,12 +152,11 @@ def _quality(
             f"The forecaster was fitted to {stated!r} and is tested on {name!r}: right only if that is the same thing."
         ]
     fair = {run.name for run in seen if run.metric_name == name and run.direction is forecaster.direction}
-    tested = _Some(runs, lambda run: run.name in fair)
+    tested = SomeRuns(runs, lambda run: run.name in fair)
     try:
         found = evaluate(
             forecaster,
             tested,
-            against=tested if fair & _learned(forecaster) else None,
             tolerances=(),
             most=most,
             on_progress=lambda done, of: stage("testing the forecaster", done, of),
@@ -164,20 +164,3 @@ def _quality(
     except LodestarError as error:
         return None, [*notes, f"The forecaster could not be tested: {error}"]
     return found, notes
-
-
-def _learned(forecaster: Forecaster) -> set[str]:
-    """The runs some member learned from and none held out: past runs a simple forecaster may look at."""
-    held = {name for fold in forecaster.facts.get("held_out", []) for name in fold}
-    return set(forecaster.facts.get("names", forecaster.references.names)) - held
-
-
-@dataclasses.dataclass(frozen=True)
-class _Some:
-    """Some of the runs, as often as needed."""
-
-    runs: Iterable[Run]
-    wanted: Callable[[Run], bool]
-
-    def __iter__(self) -> Iterator[Run]:
-        return filter(self.wanted, self.runs)

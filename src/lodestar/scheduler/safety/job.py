@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lodestar.forecaster.known_job import KnownJob, Range
+from lodestar.forecaster.job import KnownJob, Range
 from lodestar.runs.metric_name import HIGHER, LOWER, guess_direction, tokens
 from lodestar.runs.run import Direction
 from lodestar.scheduler.inputs import number_of

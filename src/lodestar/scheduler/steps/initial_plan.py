@@ -16,7 +16,7 @@ from lodestar.runs.run import Direction
 from lodestar.scheduler.planned_run import PlannedRun
 from lodestar.scheduler.settings import Settings
 from lodestar.scheduler.steps.average import MEANS
-from lodestar.scheduler.steps.known import planned_by_search
+from lodestar.scheduler.steps.judge_schedules import planned_by_search
 
 
 def initial_plan(forecaster: Forecaster, window: int, settings: Settings) -> tuple[PlannedRun, str]:

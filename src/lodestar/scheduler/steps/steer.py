@@ -20,7 +20,7 @@ from lodestar.scheduler.records.outcome import Outcome
 from lodestar.scheduler.settings import Settings
 from lodestar.scheduler.steps.average import MEANS, ahead
 from lodestar.scheduler.steps.fallback import own_forecast
-from lodestar.scheduler.steps.known import steer_known
+from lodestar.scheduler.steps.judge_schedules import choose_schedule
 from lodestar.scheduler.steps.matching import NONE
 from lodestar.scheduler.steps.moment import Moment
 from lodestar.scheduler.steps.score import SCORES, Group
@@ -44,7 +44,7 @@ def steer(
     if moment is None:
         return Decision(outcome=Outcome.NOTHING_SEEN), None
     if settings.judges_schedules(forecaster):
-        return steer_known(moment, planned)
+        return choose_schedule(moment, planned)
     weighed = weigh(moment, rng)
     goes_on = _going_on(moment, planned, weighed)
     best = SCORES[settings.score](weighed.goals, forecaster.direction)[: settings.average]

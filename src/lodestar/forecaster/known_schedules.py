@@ -37,6 +37,10 @@ class Judged:
         """Places of the best, best first."""
         return np.argsort(-self.merit, kind="stable")[:count]
 
+    def at(self, place: int) -> "Judged":
+        """What was found of one schedule alone."""
+        return Judged(*(getattr(self, field.name)[[place]] for field in dataclasses.fields(self)))
+
 
 def response_of(forecaster: Forecaster) -> Response:
     """The part that knows schedules, or an error that says how to get one."""

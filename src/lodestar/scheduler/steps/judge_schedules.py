@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar.forecaster import Context, Forecaster
-from lodestar.forecaster.known import Judged, judge, what_if
+from lodestar.forecaster.known_schedules import Judged, judge, what_if
 from lodestar.forecaster.preprocessing.normaliser import LR
 from lodestar.forecaster.response.history import CELLS
 from lodestar.planning.plan import averaged, outer_ends
@@ -36,23 +36,22 @@ SOURCE = "schedules"
 def planned_by_search(forecaster: Forecaster) -> tuple[PlannedRun, str]:
     """The initial plan, the best dozen of a thousand schedules averaged, with its forecast; and that in words."""
     choice = candidates(forecaster)
-    rates = averaged(forecaster, choice.rates, judge(forecaster, choice.rates), None)
+    rates, _ = averaged(forecaster, choice.rates, judge(forecaster, choice.rates), None)
     words = f"the best of {len(choice.rates)} schedules, the first dozen averaged: {describe(rates)}"
     return _planned(forecaster, rates, None, 0), words
 
 
-def steer_known(moment: Moment, planned: PlannedRun) -> tuple[Decision, PlannedRun | None]:
+def choose_schedule(moment: Moment, planned: PlannedRun) -> tuple[Decision, PlannedRun | None]:
     """Go on with the plan, or with the best schedules for the rest."""
     forecaster = moment.forecaster
     context = live_context(forecaster, moment.points, 0, moment.seen)
     own = _whole_run(moment, planned)
     rates = np.concatenate([own[None], _SCALES[:, None] * own, candidates(forecaster, count=_DRAWN).rates])
-    judged = judge(forecaster, rates, context)
+    judged = judge(forecaster, rates, context, _USUAL)
     goes_on = _going_on(moment, planned, judged)
-    best = averaged(forecaster, rates, judged, context)
-    final = judge(forecaster, best[None], context)
+    best, final = averaged(forecaster, rates, judged, context, _USUAL)
     gain = float(final.merit[0] - judged.merit[0])
-    needed = max(_CLEARLY * _usually_off(forecaster, own, context), moment.settings.hysteresis or 0.0)
+    needed = max(_CLEARLY * _usually_off(forecaster, judged), moment.settings.hysteresis or 0.0)
     now = moment.seen / forecaster.points
     shown = tuple(Winner(SOURCE, 0, int(p), now, float(judged.centre[p])) for p in judged.best(_SHOWN))
     ends = f"their best is forecast to end at {final.centre[0]:.4g}, the plan at {judged.centre[0]:.4g}"
@@ -98,9 +97,8 @@ def _whole_run(moment: Moment, planned: PlannedRun) -> NDArray[np.float64]:
     return np.interp(middles, np.concatenate([ends[earlier], nodes]), np.concatenate([done[earlier], planned.lr]))
 
 
-def _usually_off(forecaster: Forecaster, own: NDArray[np.float64], context: Context) -> float:
-    """How far off most such forecasts are, in model units."""
-    judged = judge(forecaster, own[None], context, level=_USUAL)
+def _usually_off(forecaster: Forecaster, judged: Judged) -> float:
+    """How far off most forecasts of the plan are, in model units."""
     units = forecaster.recipe.normaliser.metric
     return 0.5 * float(abs(units.forward(judged.upper[0]) - units.forward(judged.lower[0])))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.responding import TOTAL, expected_loss, responding_forecaster
 
-from lodestar.forecaster.known import judge
+from lodestar.forecaster.known_schedules import judge
 from lodestar.scheduler import Scheduler
 from lodestar.scheduler.records.outcome import Outcome
 from lodestar.testing import random_forecaster

@@ -8,7 +8,7 @@ from tests.responding import TOTAL, drawn, responding_forecaster, run_of
 
 from lodestar._errors import ForecasterError
 from lodestar.forecaster import load
-from lodestar.forecaster.known import judge, what_if
+from lodestar.forecaster.known_schedules import judge, what_if
 from lodestar.testing import random_forecaster
 
 
