@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from lodestar._errors import RunError
 from lodestar.importers.axis import epochs_of, stands_still
 from lodestar.importers.plan import FetchPlan
-from lodestar.importers.reader import AbstractBulkReader, AbstractReader, Answer, Curves, about_one_run
+from lodestar.importers.reader import AbstractBulkReader, AbstractReader, Answer, about_one_run
 
 _AHEAD = 2
 _GROUP_VALUES = 300_000
