@@ -2,8 +2,10 @@
 
 import dataclasses
 import functools
+from pathlib import Path
 
 import numpy as np
+from tests.fitted_once import fitted_once
 
 from lodestar.fitting.dataset import prepare
 from lodestar.fitting.response.response import fit_response
@@ -60,6 +62,10 @@ def runs(count: int, start: int = 0, **options) -> list[Run]:
 @functools.cache
 def responding_forecaster(count: int = 24, direction: Direction = Direction.MAX) -> Forecaster:
     """A forecaster whose response was really fitted to such runs; its latent ODE has random weights."""
+    return fitted_once(Path(__file__), f"{count} {direction}", lambda: _responding(count, direction))
+
+
+def _responding(count: int, direction: Direction) -> Forecaster:
     data = prepare(runs(count, direction=direction))
     found = fit_response(data, seed=0)
     assert found is not None

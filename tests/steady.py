@@ -3,14 +3,21 @@
 Hypothesis's default fails an example that takes longer than 0.2 s, and draws new examples in every run: on a busy
 machine, or on an unlucky day, a red test that says nothing about a change. To look for new counterexamples:
 `pytest --hypothesis-profile=default`.
+
+What JAX compiles is kept in .pytest_cache for all workers, subprocesses and sessions: most of a small fit is compiling.
 """
 
 import gc
+import os
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+COMPILED = Path(__file__).parent.parent / ".pytest_cache" / "jax"
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(COMPILED))  # read when JAX is imported
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
 settings.load_profile("ci")  # Hypothesis's own: derandomised, no deadline, no database
 
 

@@ -17,6 +17,8 @@ from lodestar.runs import RunStore, Series
 
 QUICK = ["--set", "latent=6", "--set", "hidden=8", "--set", "steps=6", "--set", "tokens=8", "--set", "check_every=50"]
 
+NO_RESPONSE = ["--set", "response=false"]  # it takes most of so short a fit
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -48,7 +50,9 @@ def test_the_file_is_there_and_no_checkpoint_is_left(folder):
 
 
 def test_json_tells_facts_and_quality(run):
-    done = run("fit", "runs", "-o", "g.lodestar", "--updates", "50", "--leave-seed", "1", "--json", *QUICK)
+    done = run(
+        "fit", "runs", "-o", "g.lodestar", "--updates", "50", "--leave-seed", "1", "--json", *QUICK, *NO_RESPONSE
+    )
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
     assert told["facts"]["runs"] == 8

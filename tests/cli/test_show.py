@@ -25,7 +25,7 @@ def file(tmp_path):
     known = responding_forecaster()
     facts = {
         "workloads": {"digits": 24},
-        "optimizers": {"AdamW": 20, "SGD": 3, "": 1},
+        "job": {"optimizers": {"AdamW": 20, "SGD": 3}},
         "total_steps": [300, 400],
         "set_aside": [["x", "no lr"]],
     }

@@ -1,5 +1,3 @@
-import dataclasses
-
 import numpy as np
 import pytest
 from tests.curves import diverged_run, toy_run, toy_runs
@@ -144,14 +142,3 @@ def test_what_past_runs_logged_stands_where_a_live_job_tells_it(total, every):
 
 def test_a_run_that_was_hardly_logged_gets_the_least_grid():
     assert survey([logged_means(1000, 100)]).default_points() == LEAST
-
-
-def test_the_optimizers_of_the_runs_are_kept_where_they_are_known():
-    first, second, *rest = toy_runs()
-    known = [
-        first.replace(facts=dataclasses.replace(first.facts, extra={"config.optimizer": "AdamW"})),
-        second.replace(facts=dataclasses.replace(second.facts, extra={"optim": "SGD"})),
-    ]
-    data = prepare([*known, *rest])
-    assert data.optimizers[:3] == ("AdamW", "SGD", "")
-    assert data.pick(np.array([1])).optimizers == ("SGD",)

@@ -19,7 +19,7 @@ def test_facts_are_gathered_under_the_names_people_use():
     assert job == {
         "tasks": ["task-0", "task-1"],
         "metric_names": ["accuracy"],
-        "optimizers": ["AdamW", "SGD"],
+        "optimizers": {"AdamW": len(runs) / 2, "SGD": len(runs) / 2},
         "batch_sizes": [128.0, 256.0],
         "parameters": [5e4, 5e4],
     }

@@ -6,6 +6,7 @@ LODESTAR_FUZZ=1000 mutates that many logs of each kind; the default is a few.
 import json
 import os
 import random
+import shutil
 import sqlite3
 import struct
 import zlib
@@ -201,6 +202,17 @@ def make_table(place: Path) -> list[Target]:
     return plain(*(place / ending / f"t.{ending}" for ending in ("csv", "jsonl", "json", "parquet")))
 
 
+def make_tables(place: Path) -> list[Target]:
+    place.mkdir()
+    for name in GOOD:
+        lines = [",".join(row(1)), *(",".join(map(str, row(step).values())) for step in STEPS)]
+        (place / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    shutil.copy(place / "a.csv", place / "odd.csv")
+    (place / "odd2.jsonl").write_text("".join(json.dumps(row(step)) + "\n" for step in STEPS))
+    pq.write_table(pa.Table.from_pylist([row(step) for step in STEPS]), place / "odd3.parquet")
+    return plain(*(place / name for name in ("odd.csv", "odd2.jsonl", "odd3.parquet")))
+
+
 OWN_FILES = {
     "tensorboard": make_tensorboard,
     "wandb": make_wandb,
@@ -209,6 +221,7 @@ OWN_FILES = {
     "huggingface": make_huggingface,
     "ray": make_ray,
     "mlflow": make_mlflow_files,
+    "table": make_tables,
 }
 ONE_FILE = {"mlflow": make_mlflow_sqlite, "optuna": make_optuna, "table": make_table}
 
@@ -249,7 +262,7 @@ def imported(kind: str, address: str, store: Path) -> list[str]:
 @pytest.mark.parametrize("kind", OWN_FILES)
 def test_a_mutated_run_costs_no_other(tmp_path, kind):
     targets = OWN_FILES[kind](tmp_path / "place")
-    assert len(imported(kind, str(tmp_path / "place"), tmp_path / "whole")) == 3
+    assert len(imported(kind, str(tmp_path / "place"), tmp_path / "whole")) == (5 if kind == "table" else 3)
     for number in range(COUNT):
         luck = random.Random(f"{kind} {number}")
         target = luck.choice(targets)

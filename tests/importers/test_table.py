@@ -410,3 +410,54 @@ def test_json_lines_too_many_to_hold_are_read_again(tmp_path, monkeypatch):
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     runs, _ = read_tables([tmp_path / "t.jsonl"])
     assert [(run.name, len(run.loss)) for run in runs] == [("a", 3), ("b", 3)]
+
+
+GOOD = "step,loss,val_acc,lr\n" + "".join(f"{step},{3 / step},{0.1 * step},0.01\n" for step in range(1, 6))
+
+
+def _broken_parquet() -> bytes:
+    buffer = pa.BufferOutputStream()
+    pq.write_table(pa.table({"step": [1, 2, 3], "loss": [3.0, 2.0, 1.0]}), buffer)
+    return buffer.getvalue().to_pybytes()[:-60]
+
+
+BROKEN = {
+    "no.parquet": _broken_parquet(),
+    "no.jsonl": b'{"step": 1, "loss": 3}\n{"step": 2, "loss\n{"step": 3, "loss": 1}\n',
+    "words.jsonl": b'{"step": 1, "loss": "three"}\n{"step": 2, "loss": 1}\n',
+    "steps.jsonl": b'{"step": "first", "loss": 3}\n{"step": 2, "loss": 1}\n',
+    "no.json": b"[" * 100_000,
+    "settings.json": b'{"lr": 0.1}',
+    "twice.csv": b"step,loss,loss\n1,2,3\n",
+    "words.csv": b"step,loss,lr\n1,three,0.01\n2,2.5,0.01\n",
+    "odd.csv": b"step,loss,val_acc,lr\n1,\xff\xfe3,0.1,0.01\n",
+    "cut.csv.gz": gzip.compress(GOOD.encode() * 400)[:40],
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_file_of_a_folder_costs_no_other(tmp_path, name):
+    for other in ("a.csv", "z.csv"):
+        (tmp_path / other).write_text(GOOD)
+    (tmp_path / name).write_bytes(BROKEN[name])
+    store = RunStore(tmp_path / "runs")
+    report = import_tables([tmp_path], store)
+    assert [run.name for run in store] == ["a", "z"]
+    [(_, reason)] = report.left_out
+    assert name in reason
+
+
+def test_a_broken_file_costs_the_runs_that_lie_in_it_in_part(tmp_path):
+    (tmp_path / "1.csv").write_text(HEAD + "a,1,3,.1,.01\nb,1,3,.1,.01\na,2,2,.2,.01\nb,2,2,.2,.01\n")
+    (tmp_path / "2.csv").write_text(HEAD + "b,3,one,.3,.01\nc,1,2,.3,.01\n")
+    runs, report = read_tables([tmp_path])
+    assert [run.name for run in runs] == ["a"]
+    assert sorted(name for name, _ in report.left_out) == ["b", "c"]
+    assert all("2.csv" in reason for _, reason in report.left_out)
+
+
+def test_where_no_file_can_be_read_that_is_an_error(tmp_path):
+    for name in ("1.json", "2.json"):
+        (tmp_path / name).write_text("{")
+    with pytest.raises(TableError, match=r"2\.json"):
+        read_tables([tmp_path])

@@ -10,7 +10,7 @@ from lodestar.scheduler import Scheduler
 from lodestar.testing import random_forecaster
 
 TOTAL = 400
-KNOWN = {"tasks": ["cifar"], "optimizers": ["SGD"], "batch_sizes": [128, 256], "parameters": [1e5, 1e5]}
+KNOWN = {"tasks": ["cifar"], "optimizers": {"SGD": 12}, "batch_sizes": [128, 256], "parameters": [1e5, 1e5]}
 
 
 def fitted(job: dict | None = None, direction: Direction = Direction.MAX, **facts) -> Forecaster:

@@ -1,10 +1,12 @@
 """The gate that is on by default: open for jobs like the past runs, closed where the forecaster does not fit."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.curves import toy_run, toy_runs
+from tests.fitted_once import fitted_once
 
 from lodestar import fit
 from lodestar.forecaster import Forecaster
@@ -18,7 +20,8 @@ NEW = [("cosine", 2e-3, 10), ("constant", 1e-3, 11), ("onecycle", 3e-3, 12), ("s
 @pytest.fixture(scope="module")
 def forecaster() -> Forecaster:
     small = {"updates": 250, "check_every": 250, "targets": 20, "tokens": 10, "steps": 4, "response": False}
-    return fit(toy_runs(seeds=2, rates=(1e-3, 3e-3)), seed=0, members=1, points=60, **small)
+    runs = toy_runs(seeds=2, rates=(1e-3, 3e-3))
+    return fitted_once(Path(__file__), "forecaster", lambda: fit(runs, seed=0, members=1, points=60, **small))
 
 
 def replayed(forecaster: Forecaster, run, loss=lambda x: x, metric=lambda x: x, until: int = TOTAL // 3) -> Scheduler:

@@ -1,10 +1,12 @@
 """Rescaling: a job to which a rate means more, or less, than to the past runs is found out and its plan scaled."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import qmc
+from tests.fitted_once import fitted_once
 
 from lodestar import fit
 from lodestar.forecaster import Context
@@ -48,9 +50,13 @@ def past_run(number, peak, warmup, power):
 @pytest.fixture(scope="module")
 def forecaster():
     """Fitted to 40 runs of the made-up job."""
+    return fitted_once(Path(__file__), "forecaster", fitted)
+
+
+def fitted():
     drawn = qmc.Sobol(3, seed=0).random(64)[:40]  # pyright: ignore
     runs = [past_run(i, 0.01 * 30**a, 0.05 + 0.2 * b, 0.5 + 2 * c) for i, (a, b, c) in enumerate(drawn)]
-    return fit(runs, seed=0, updates=1000, members=1, check_every=500)
+    return fit(runs, seed=0, updates=1000, members=1, check_every=500, response=False)
 
 
 def job(forecaster, speed, shift, **settings):

@@ -1,6 +1,7 @@
 """Training functions for the sweep's tests: good ones, and every kind of bad one."""
 
 import ctypes
+import io
 import os
 import signal
 import subprocess
@@ -67,6 +68,9 @@ def odd(*, schedule, seed, total_steps, report, settings):
             sys.setswitchinterval(1e-6)
             for _ in range(3):
                 threading.Thread(target=_keep_reporting, args=(report,), daemon=True).start()
+        case "hang up":
+            os.closerange(3, 256)
+            time.sleep(2)
         case "scribble":
             _scribble(b"hello")
         case "forge":
@@ -126,12 +130,15 @@ def disturbs(*, schedule, seed, total_steps, report, settings):
             signal.signal(signal.SIGTERM, lambda *_: None)
             signal.signal(signal.SIGSEGV, signal.SIG_IGN)
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+            signal.set_wakeup_fd(os.open(os.devnull, os.O_WRONLY | os.O_NONBLOCK))
         case "rest":
             os.umask(0o777)
             os.chdir("/")
             os.environ["LODESTAR_TEST"] = "1"
             os.environ.pop("PATH", None)
             os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1])
+        case "streams":
+            sys.stdout = sys.stderr = io.StringIO()
         case "late alarm":
             signal.signal(signal.SIGALRM, _too_late)
             signal.setitimer(signal.ITIMER_REAL, 1e-5 * (seed + 1), 1e-4)
@@ -143,6 +150,7 @@ def disturbs(*, schedule, seed, total_steps, report, settings):
 def _surroundings():
     handlers = [str(signal.getsignal(number)) for number in sorted(signal.valid_signals())]
     os.umask(mask := os.umask(0))
+    signal.set_wakeup_fd(wakeup := signal.set_wakeup_fd(-1))
     return {
         "pid": os.getpid(),
         "alarm": signal.getitimer(signal.ITIMER_REAL)[0],
@@ -150,6 +158,7 @@ def _surroundings():
         "handlers": " ".join(handlers),
         "mask": str(signal.pthread_sigmask(signal.SIG_BLOCK, [])),
         "umask": mask,
+        "wakeup": wakeup,
         "folder": str(Path.cwd()),
         "environment": str(sorted(os.environ.items())),
         "cores": str(os.sched_getaffinity(0)),

@@ -104,6 +104,13 @@ def test_a_thread_that_reports_on_and_on_disturbs_no_other_trial(tmp_path):
             assert event.trial.name == running
 
 
+def test_a_trial_that_closes_its_channel_fails_alone_and_keeps_nobody_busy(tmp_path):
+    trials, before = [trial(what, what=what) for what in ("hang up", "go")], time.process_time()
+    events = list(LocalExecutor(1, logs=tmp_path).run(Job(named("odd")), trials))
+    assert time.process_time() - before < 0.7
+    assert [type(event) for event in events if isinstance(event, Done | Failed)] == [Failed, Done]
+
+
 FORGED = ('{"kind": "done"}', '{"kind": "unusable", "reason": "a trial says so"}', "[" * 100_000)
 
 

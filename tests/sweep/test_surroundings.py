@@ -6,7 +6,7 @@ from tests.sweep.jobs import named
 from lodestar.schedules import cosine
 from lodestar.sweep import Done, Failed, Job, LocalExecutor, Trial
 
-TRIALS = ("look", "alarm", "look", "handler", "look", "rest", "look")
+TRIALS = ("look", "alarm", "look", "handler", "look", "rest", "look", "streams", "look")
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,8 @@ def test_every_trial_is_made_by_the_same_process(facts):
 
 
 @pytest.mark.parametrize(
-    "what", ["alarm", "virtual", "handlers", "mask", "umask", "folder", "environment", "cores", "ignores a fault"]
+    "what",
+    ["alarm", "virtual", "handlers", "mask", "wakeup", "umask", "folder", "environment", "cores", "ignores a fault"],
 )
 def test_nothing_is_left_for_the_next(facts, what):
     assert len({seen[what] for seen in facts}) == 1

@@ -49,7 +49,6 @@ class Prepared:
     finals: NDArray[np.float64]  # (runs,): the last metric as logged, user's units; NaN for a run that was cut short
     excluded: tuple[tuple[str, str], ...] = ()
     job: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # tasks, optimizers, ...: `JobSurvey`
-    optimizers: tuple[str, ...] = ()  # of each run, where known
 
     def __len__(self) -> int:
         return len(self.names)
@@ -64,7 +63,6 @@ class Prepared:
             total_steps=self.total_steps[index],
             groups=tuple(self.groups[i] for i in index),
             workloads=tuple(self.workloads[i] for i in index),
-            optimizers=tuple(self.optimizers[i] for i in index),
             finals=self.finals[index],
         )
 
@@ -112,7 +110,6 @@ def prepare(
         total_steps=np.array([run.total_steps for run in found.usable], dtype=np.int64),
         groups=tuple(run.group for run in found.usable),
         workloads=tuple(run.ending.workload for run in found.usable),
-        optimizers=tuple(run.optimizer for run in found.usable),
         metric_name=found.usable[0].ending.metric_name,
         finals=finals,
         excluded=found.excluded,

@@ -207,7 +207,6 @@ def _facts(
         "metric_name": data.metric_name,
         "task": tasks[0] if len(tasks := data.job.get("tasks", ())) == 1 else None,
         "job": dict(data.job),
-        "optimizers": dict(collections.Counter(data.optimizers).most_common(_MOST_NAMES)),
         "workloads": dict(collections.Counter(data.workloads).most_common(_MOST_NAMES)),
         "updates": [p.update for p in ended],
         "best_update": [p.best_update for p in ended],

@@ -4,6 +4,7 @@ Comes in: runs, one at a time. Goes out: plain data; what no run says is left ou
 the names people give it.
 """
 
+import collections
 import math
 import re
 from typing import Any
@@ -26,7 +27,7 @@ class JobSurvey:
     """Gathers what runs say of their job."""
 
     def __init__(self):
-        self._texts: dict[str, dict[str, None]] = {"tasks": {}, "metric_names": {}, "optimizers": {}}
+        self._texts = {key: collections.Counter[str]() for key in ("tasks", "metric_names", "optimizers")}
         self._numbers: dict[str, list[float]] = {"batch_sizes": [], "parameters": []}
 
     def add(self, run: Run) -> None:
@@ -35,15 +36,16 @@ class JobSurvey:
         found = {key: next((stated[n] for n in names if n in stated), None) for key, names in _NAMES.items()}
         found |= {"tasks": run.facts.task, "metric_names": run.metric_name}
         for key, texts in self._texts.items():
-            if isinstance(text := found[key], str) and len(texts) < _MOST:
-                texts[text] = None
+            if isinstance(text := found[key], str):
+                texts[text] += 1
         for key, numbers in self._numbers.items():
             if (number := _positive(found[key])) is not None:
                 numbers[:] = min([*numbers, number]), max([*numbers, number])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: lists of texts, and lowest and highest of the numbers."""
-        texts = {key: list(values) for key, values in self._texts.items()}
+        """Plain data: lists of texts (optimizers with their runs counted), lowest and highest of the numbers."""
+        texts: dict[str, Any] = {key: [*values][:_MOST] for key, values in self._texts.items()}
+        texts["optimizers"] = dict(self._texts["optimizers"].most_common(_MOST))
         return {key: value for key, value in (texts | self._numbers).items() if value}
 
 

@@ -27,7 +27,6 @@ class Usable:
     intervals: int  # between two logged losses, in the whole run
     total_steps: int
     group: str
-    optimizer: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +58,7 @@ def survey(runs: Iterable[Run]) -> Survey:
         if reason is None:
             job.add(run)
             group = f"{run.facts.schedule or '?'} {run.peak_lr:.3g}"
-            usable.append(Usable(ending(run), _intervals(run), run.total_steps, group, run.facts.optimizer))
+            usable.append(Usable(ending(run), _intervals(run), run.total_steps, group))
         else:
             excluded.append((run.name, reason))
     direction = _one_direction(usable)

@@ -10,7 +10,7 @@ from typing import Any
 
 from lodestar.forecaster.forecaster import Forecaster
 
-_FACTS = {"workloads": "task and size", "optimizers": "optimizer"}  # what a fit may know of its runs: names to counts
+_COUNTS = {"workloads": "task and size", "optimizers": "optimizer"}  # of runs, where a fit knows it
 _RANKS = ((0.9, "ranks them very well"), (0.75, "ranks them well"), (0.5, "ranks them roughly"))
 _FEW = 10  # runs, below which a figure says little
 
@@ -22,7 +22,8 @@ def about(forecaster: Forecaster) -> dict[str, Any]:
     return {
         "metric": facts.get("metric_name"),
         "direction": str(forecaster.direction),
-        **{name: {key: count for key, count in facts.get(name, {}).items() if key} or None for name in _FACTS},
+        "workloads": _counted(facts.get("workloads")),
+        "optimizers": _counted(facts.get("job", {}).get("optimizers")),
         "runs": facts.get("runs"),
         "held_out_runs": len(held_out) if "held_out" in facts else forecaster.quality.get("held_out_runs"),
         "excluded_runs": len(facts["set_aside"]) if "set_aside" in facts else None,
@@ -44,7 +45,7 @@ def lines(forecaster: Forecaster) -> list[tuple[str, str]]:
     told = about(forecaster)
     aim = "higher is better" if told["direction"] == "max" else "lower is better"
     found = [("forecasts", f"{told['metric'] or 'the metric'}, {aim}; loss and learning rate as well")]
-    found += [(word, _listed(told[name])) for name, word in _FACTS.items() if told[name] is not None]
+    found += [(word, _listed(told[name])) for name, word in _COUNTS.items() if told[name] is not None]
     found.append(("fitted to", _runs(told)))
     peaks = f"peaks {_span(told['peak_lr'], '.3g')}, " if told["peak_lr"] else ""
     found.append(("learning rates", f"{peaks}all rates {_span(told['lr'], '.3g')}"))
@@ -101,6 +102,11 @@ def _sentence(what: str, rank: float | None, error: float, count: int | None, ra
     runs = "" if count is None else f"; n = {count} runs it had not seen"
     few = ", too few to be sure of that" if count is not None and count < _FEW else ""
     return f"{what}: {ranks}final metric off by {error:.2g} (root mean square){runs}{few}."
+
+
+def _counted(counts: Any) -> dict[str, int] | None:
+    named = {key: count for key, count in counts.items() if key} if isinstance(counts, Mapping) else {}
+    return named or None
 
 
 def _runs(told: Mapping[str, Any]) -> str:

@@ -71,7 +71,8 @@ def _natural(channels: Normaliser, channel: int, low: NDArray, high: NDArray) ->
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(text for text in value if isinstance(text, str)) if isinstance(value, list | tuple) else ()
+    listed = isinstance(value, list | tuple | Mapping)
+    return tuple(text for text in value if isinstance(text, str)) if listed else ()
 
 
 def _range(value: Any) -> Range | None:

@@ -8,9 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from lodestar._errors import RunError
 from lodestar.importers.axis import epochs_of, stands_still
 from lodestar.importers.plan import FetchPlan
-from lodestar.importers.reader import AbstractBulkReader, AbstractReader, Curves, about_one_run
+from lodestar.importers.reader import AbstractBulkReader, AbstractReader, Answer, about_one_run
 
-Answer = Curves | RunError
 _AHEAD = 2
 _GROUP_VALUES = 300_000
 
@@ -54,10 +53,10 @@ def _fetch_one(reader: AbstractReader, plan: FetchPlan) -> Answer:
         return error
 
 
-def _with_epochs(reader: AbstractReader, plan: FetchPlan, logged: Curves) -> Curves:
+def _with_epochs(reader: AbstractReader, plan: FetchPlan, logged: Answer) -> Answer:
     """Where the clock stands still, the epochs as well: they may stand in for it."""
     epochs = epochs_of(plan.run)
-    if epochs is None or epochs in logged or not stands_still(plan, logged):
+    if isinstance(logged, RunError) or epochs is None or epochs in logged or not stands_still(plan, logged):
         return logged
     return {**logged, **reader.fetch(plan.run, [epochs])}
 

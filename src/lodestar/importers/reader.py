@@ -97,6 +97,7 @@ class LoggedCurve:
 
 
 Curves = Mapping[str, LoggedCurve]
+Answer = Curves | RunError
 
 
 clean = storable  # a lone surrogate is written out, as \\udc80
@@ -191,8 +192,8 @@ class AbstractBulkReader(AbstractReader):
     """How many runs to ask for at once."""
 
     @abc.abstractmethod
-    def fetch_many(self, runs: Sequence[ListedRun], quantities: Sequence[str]) -> Mapping[str, Curves]:
-        """As `fetch`, for several runs: by key."""
+    def fetch_many(self, runs: Sequence[ListedRun], quantities: Sequence[str]) -> Mapping[str, Answer]:
+        """As `fetch`, for several runs: by key. A run whose data cannot be read has its error in their place."""
 
 
 class AbstractHeadedReader(AbstractBulkReader):

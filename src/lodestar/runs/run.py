@@ -25,8 +25,6 @@ OUR_METRIC, OUR_DIRECTION, OUR_TASK = "lodestar_metric", "lodestar_direction", "
 OUR_MODE, STEERED = "lodestar_mode", "lodestar"
 """Where a scheduler's mode stands among those settings, and what the schedule of a run it steered is called."""
 
-OPTIMIZERS = {"optimizer", "optimiser", "optim", "opt", "optimizer_name", "optimizer_type"}
-"""What trackers call the optimizer, without what stands before the last dot."""
 SIZES = {
     "params",
     "n_params",
@@ -124,11 +122,6 @@ class Facts:
             object.__setattr__(self, name, _public(getattr(self, name)))
         if any(_public(value) is not value for value in self.extra.values()):
             object.__setattr__(self, "extra", {key: _public(value) for key, value in self.extra.items()})
-
-    @property
-    def optimizer(self) -> str:
-        """The optimizer's name, where a tracker or a sweep knew it."""
-        return next((str(v) for name, v in self.extra.items() if name.split(".")[-1].lower() in OPTIMIZERS), "")
 
     @property
     def workload(self) -> str:

@@ -29,6 +29,7 @@ def nothing_but_this_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("LODESTAR_DATA", str(tmp_path))
     monkeypatch.setenv("LODESTAR_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("LODESTAR_OFFLINE", "1")
+    monkeypatch.setattr(Form, "brought", lambda form: iter(()))  # what this machine has installed
     for cached in (fashion.fashion, cifar.cifar, stories.stories, diamonds.diamonds):
         cached.cache_clear()
     yield
@@ -62,6 +63,15 @@ def test_fashion_is_read_wherever_it_usually_lies(tmp_path, inside, packed):
     train, test = fashion.fashion()
     np.testing.assert_array_equal(np.asarray(train.inputs)[..., 0], made["train"][0])
     np.testing.assert_array_equal(test.labels, made["t10k"][1])
+
+
+def test_a_folder_that_the_user_names_comes_before_the_systems(tmp_path, monkeypatch):
+    for place, train, packed in (("system", 30, True), ("mine", 40, False)):
+        (tmp_path / place).mkdir()
+        write_fashion(tmp_path / place, train=train, packed=packed)
+    monkeypatch.setattr(Form, "brought", lambda form: iter([tmp_path / "system"]))
+    monkeypatch.setenv("LODESTAR_DATA", str(tmp_path / "mine"))
+    assert len(fashion.fashion()[0]) == 40
 
 
 @settings(max_examples=20, deadline=None)

@@ -39,6 +39,8 @@ class readable:
             raise TableError(f"cannot read {self.path}: {error.strerror}. Fix: check its mode") from error
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, TableError) and str(self.path) not in str(error):
+            raise TableError(f"{self.path}: {error}") from error
         arrow = need("pyarrow", "cli")
         if isinstance(error, arrow.ArrowException | OSError | UnicodeDecodeError):
             reason = str(error).splitlines()[0].rstrip(".")

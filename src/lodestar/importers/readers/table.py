@@ -1,9 +1,11 @@
 """Tables: CSV, TSV, JSON lines, JSON or Parquet files of runs, long or wide (a column for each run).
 
 The guess is made from the names in all headers; then columns of facts are read to list the runs, and columns of numbers
-to fetch them. The clock is the step column, or the number of the row.
+to fetch them. The clock is the step column, or the number of the row. Of several files, one that cannot be read is left
+out with its runs, and the others go on.
 """
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -13,11 +15,11 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar._errors import LodestarError, TableError
+from lodestar._errors import LodestarError, RunError, TableError
 from lodestar.importers.choices import Choices
-from lodestar.importers.reader import AbstractHeadedReader, Curves, ListedRun
+from lodestar.importers.reader import AbstractHeadedReader, Answer, Curves, ListedRun, about_one_run
 from lodestar.importers.readers._folder import fingerprint
-from lodestar.importers.readers._table_file import Frame
+from lodestar.importers.readers._table_file import AbstractTableFile, Frame
 from lodestar.importers.readers._table_files import named_files, readable, table_files
 from lodestar.importers.readers._table_identity import FILE, RESUMED, Labels, by_name, together
 from lodestar.importers.readers._table_json import JsonTable
@@ -60,6 +62,7 @@ class TableReader(AbstractHeadedReader):
         self._names: dict[Path, list[str]] = {}
         self._wide: dict[Path, tuple[WideColumn, ...]] = {}
         self._places: dict[str, dict[int, None]] = {}  # run -> numbers of the files it is in
+        self._broken: dict[Path, LodestarError] = {}
         self._rows = 0
         self._prefix: Literal["", "column", "file"] = ""  # what a run's name says besides the values of its columns
         self.oddities: list[tuple[str, Note]] = []
@@ -68,10 +71,10 @@ class TableReader(AbstractHeadedReader):
         names: dict[str, None] = {}
         facts: dict[str, None] = {}
         for file, _ in self._files:
-            with readable(file.path):
+            with self._reading(file):
                 self._names[file.path], stated = file.names()
-            names |= dict.fromkeys(self._logical(file.path))
-            facts |= dict.fromkeys(stated)
+                names |= dict.fromkeys(self._logical(file.path))
+                facts |= dict.fromkeys(stated)
         overrides = self._own | choices.stated(("step", *CURVES, "total", "schedule", "peak_lr", "seed"))
         if choices.task in names or choices.task in facts:
             overrides["task"] = choices.task
@@ -109,10 +112,31 @@ class TableReader(AbstractHeadedReader):
     def _say(self, sentence: str) -> None:
         self.oddities.append((Path(self.address).name, Note(f"runs were told by {sentence}", NoteKind.RUNS)))
 
+    @contextlib.contextmanager
+    def _reading(self, file: AbstractTableFile) -> Iterator[None]:
+        """What goes wrong with a file is an error that names it; raised only where no file is left."""
+        try:
+            with about_one_run(), readable(file.path):
+                yield
+        except LodestarError as error:
+            self._broken[file.path] = error
+            if all(other.path in self._broken for other, _ in self._files):
+                raise
+
+    def _sound(self) -> Iterator[tuple[int, AbstractTableFile]]:
+        return ((number, file) for number, (file, _) in enumerate(self._files) if file.path not in self._broken)
+
+    def _trouble(self, run: str) -> LodestarError | None:
+        """Why a run cannot be read: what is wrong with the first broken file it is in."""
+        paths = (self._files[number][0].path for number in self._places.get(run, ()))
+        return next((self._broken[path] for path in paths if path in self._broken), None)
+
     def _labelled(self, step: str, loss: str, columns: Sequence[str]) -> Iterator[tuple[str, Frame]]:
-        for file, file_run in self._files:
-            with readable(file.path):
-                yield from ((file_run, frame) for frame in file.frames([step], [loss, *columns]))
+        for number, file in self._sound():
+            with self._reading(file):
+                for frame in file.frames([step], [loss, *columns]):
+                    frame.numbers(step)
+                    yield self._files[number][1], frame
 
     def _run_columns(self, guess: RoleGuess) -> Sequence[str]:
         column = guess["run"]
@@ -125,16 +149,17 @@ class TableReader(AbstractHeadedReader):
         roles = {column for role in FACTS if role != "run" and (column := guess[role])}
         runs: dict[str, RunFacts] = {}
         nameless = 0
-        for number, (file, _) in enumerate(self._files):
-            for name, quantities, facts, frame, rows in self._facts_in(number, guess, roles):
-                if name is None:
-                    nameless += len(rows)
-                    continue
-                self._places.setdefault(name, {})[number] = None
-                run = runs.setdefault(name, RunFacts())
-                run.files |= {file.path: None}
-                run.quantities |= dict.fromkeys(quantities)
-                run.add(frame, rows, facts, roles, guess["status"])
+        for number, file in self._sound():
+            with self._reading(file):
+                for name, quantities, facts, frame, rows in self._facts_in(number, guess, roles):
+                    if name is None:
+                        nameless += len(rows)
+                        continue
+                    self._places.setdefault(name, {})[number] = None
+                    run = runs.setdefault(name, RunFacts())
+                    run.files |= {file.path: None}
+                    run.quantities |= dict.fromkeys(quantities)
+                    run.add(frame, rows, facts, roles, guess["status"])
         version = fingerprint(file.path for file, _ in self._files)
         counted = () if guess["step"] else (_ROW_NUMBERS,)
         for name, run in runs.items():
@@ -145,26 +170,38 @@ class TableReader(AbstractHeadedReader):
                 quantities=tuple(run.quantities),
                 config=run.facts(roles),
                 state=run.state,
+                trouble=str(self._trouble(name) or ""),
                 place=run.place(),
                 notes=(*run.notes(roles), *counted),
             )
+        held = {path for run in runs.values() for path in run.files}
+        for path, error in self._broken.items():
+            if path not in held:
+                yield ListedRun(str(path), path.name, version, trouble=str(error))
         if nameless:
             yield ListedRun("", "(no name)", version, trouble=f"{nameless} rows name no run")
 
     def fetch(self, run: ListedRun, quantities: Sequence[str]) -> Curves:
-        return self.fetch_many([run], quantities)[run.key]
+        answer = self.fetch_many([run], quantities)[run.key]
+        if isinstance(answer, RunError):
+            raise answer
+        return answer
 
-    def fetch_many(self, runs: Sequence[ListedRun], quantities: Sequence[str]) -> Mapping[str, Curves]:
+    def fetch_many(self, runs: Sequence[ListedRun], quantities: Sequence[str]) -> Mapping[str, Answer]:
         """All files that hold one of these runs, read once."""
         guess = self._guess or self.guess(Choices())
         gathered = {run.key: RunRows(guess["step"]) for run in runs}
-        for number in sorted({number for run in runs for number in self._places.get(run.key, ())}):
-            for name, columns, frame, rows in self._values_in(number, guess, quantities):
-                if name in gathered:
-                    gathered[name].add(frame, rows, columns)
-            file = self._files[number][0]
+        wanted = {number for run in runs for number in self._places.get(run.key, ())}
+        for number, file in ((number, file) for number, file in self._sound() if number in wanted):
+            with self._reading(file):
+                for name, columns, frame, rows in self._values_in(number, guess, quantities):
+                    if name in gathered:
+                        gathered[name].add(frame, rows, columns)
             self.oddities += [(file.path.name, note) for note in file.oddities]
-        return {key: rows.curves() for key, rows in gathered.items()}
+        return {
+            key: RunError(str(error)) if (error := self._trouble(key)) else rows.curves()
+            for key, rows in gathered.items()
+        }
 
     def _facts_in(
         self, number: int, guess: RoleGuess, roles: Container[str]
@@ -183,11 +220,10 @@ class TableReader(AbstractHeadedReader):
         ]
         # A table of one run that states no facts need not be read to be listed; a JSON file is in memory already.
         needed = run or any(not is_curve(name) for name in facts) or isinstance(file, JsonTable)
-        with readable(file.path):
-            for frame in file.frames([], names) if needed else [Frame({}, 0)]:
-                logged = {name: frame.stated(name) for name in names if name in frame.columns}
-                for name, rows in rows_by_run(frame, run, file_run, self._prefix):
-                    yield name, [each for each in names if not needed or _any(logged, each, rows)], facts, frame, rows
+        for frame in file.frames([], names) if needed else [Frame({}, 0)]:
+            logged = {name: frame.stated(name) for name in names if name in frame.columns}
+            for name, rows in rows_by_run(frame, run, file_run, self._prefix):
+                yield name, [each for each in names if not needed or _any(logged, each, rows)], facts, frame, rows
 
     def _values_in(
         self, number: int, guess: RoleGuess, quantities: Sequence[str]
@@ -200,16 +236,15 @@ class TableReader(AbstractHeadedReader):
         numbers = {column for run in wide.values() for _, column in run} if wide else {*quantities}
         numbers |= {step} if step else set()
         texts = [] if wide else run
-        with readable(file.path):
-            for frame in file.frames(sorted(numbers), texts):
-                if wide:
-                    yield from ((name, columns, frame, np.arange(frame.rows)) for name, columns in wide.items())
-                else:
-                    parts = rows_by_run(frame, run, file_run, self._prefix)
-                    yield from ((name, same, frame, rows) for name, rows in parts)
-                self._rows += frame.rows
-                if self.on_rows:
-                    self.on_rows(number, len(self._files), self._rows)
+        for frame in file.frames(sorted(numbers), texts):
+            if wide:
+                yield from ((name, columns, frame, np.arange(frame.rows)) for name, columns in wide.items())
+            else:
+                parts = rows_by_run(frame, run, file_run, self._prefix)
+                yield from ((name, same, frame, rows) for name, rows in parts)
+            self._rows += frame.rows
+            if self.on_rows:
+                self.on_rows(number, len(self._files), self._rows)
 
     def _columns_by_run(self, path: Path, quantities: Sequence[str]) -> dict[str, Columns]:
         """In a wide file: each run's quantities with their columns."""

@@ -38,6 +38,8 @@ def guarded(worker: Callable[[], None]) -> None:
         os.setpgid(pid, pid)
     os.closerange(3, min(os.sysconf("SC_OPEN_MAX"), 2**16))  # the worker's channel is to end with the worker
     status = _watch(pid, sweep)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
     end_family(above)
     _end_as(status)
 
@@ -56,8 +58,6 @@ def _watch(worker: int, sweep: int) -> int | None:
         ready, _, _ = select.select([0, wake], [], [], LOOK_SECONDS)
         signals = os.read(wake, 4096) if wake in ready else b""
         if 0 in ready or signal.SIGTERM in signals or os.getppid() != sweep:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(worker, signal.SIGKILL)
             return None
 
 

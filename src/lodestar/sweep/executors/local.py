@@ -144,7 +144,7 @@ class _Crew:
     def _wait(self) -> None:
         with selectors.DefaultSelector() as selector:
             for worker in self.workers:
-                if worker.process.poll() is None:
+                if worker.process.poll() is None and not worker.silent:
                     selector.register(worker.wire, selectors.EVENT_READ)
             selector.select(LOOK_SECONDS)
 

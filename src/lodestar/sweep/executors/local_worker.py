@@ -56,6 +56,7 @@ class LocalWorker:
         self.number, self.cores, self.logs = number, tuple(cores), logs
         self.job, self.sets_rate = job, sets_rate
         self.ready = False
+        self.silent = False  # it has closed its end: it is about to end, or its trial closed what it did not know
         self.trial: Trial | None = None
         self.began = 0.0
         self._log = logs / f"worker-{number}.log"
@@ -86,8 +87,10 @@ class LocalWorker:
         """What has arrived; waits for nothing."""
         messages: list[dict[str, Any]] = []
         try:
-            while self.wire.arrives() and (message := self.wire.receive()) is not None:
-                messages.append(message)
+            while not self.silent and self.wire.arrives():
+                message = self.wire.receive()
+                self.silent = message is None
+                messages += [] if message is None else [message]
         except wire.BadMessage as error:
             messages.append({"kind": "bad", "reason": str(error)})
         return messages

@@ -21,6 +21,8 @@ class Surroundings:
         self._umask = _umask()
         self._environment = dict(os.environ)
         self._handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
+        signal.set_wakeup_fd(wakeup := signal.set_wakeup_fd(-1))
+        self._wakeup = wakeup
         self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
         self._cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
 
@@ -39,7 +41,8 @@ class Surroundings:
             if handler is not None and signal.getsignal(number) != handler:  # None: compiled code's, and not to be set
                 signal.signal(number, handler)
         faulthandler.disable()
-        faulthandler.enable()  # puts its own handlers back
+        faulthandler.enable(2)  # puts its own handlers back; sys.stderr may be the trial's
+        signal.set_wakeup_fd(self._wakeup)
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
         os.umask(self._umask)
         if os.environ != self._environment:

@@ -8,7 +8,7 @@ not known here.
 import dataclasses
 import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lodestar_bench._errors import BenchError
@@ -29,17 +29,21 @@ class Form:
     package: str | None = None
     system: tuple[str, ...] = ()
 
-    def find(self) -> tuple[Path, ...] | None:
+    def find(self, places: Iterable[Path]) -> tuple[Path, ...] | None:
         """The paths of the files, if one place has them all."""
-        for place in self._places():
+        for place in places:
             paths = tuple(place / file for file in self.files)
             if all(path.exists() for path in paths):
                 return paths
         return None
 
-    def _places(self) -> Iterator[Path]:
+    def own(self) -> Iterator[Path]:
+        """The user's folders, and the cache."""
         for folder in (*folders(), cache()):
             yield from (folder / inner for inner in self.inside)
+
+    def brought(self) -> Iterator[Path]:
+        """Where a system or a package would put them."""
         yield from (Path(place) for place in self.system)
         if self.package is not None:
             spec = importlib.util.find_spec(self.package)
@@ -58,8 +62,9 @@ class DataSource:
     advice: str = ""
 
     def find(self) -> tuple[Path, ...] | None:
-        """The paths of the first form that is there."""
-        return next((found for form in self.forms if (found := form.find()) is not None), None)
+        """The paths of the first form that is there, in any of the user's folders before those of the system."""
+        places = [(form, form.own()) for form in self.forms] + [(form, form.brought()) for form in self.forms]
+        return next((found for form, where in places if (found := form.find(where)) is not None), None)
 
     def get(self) -> tuple[Path, ...]:
         """The same, fetched if need be; a `BenchError` that says what to do if that fails."""
