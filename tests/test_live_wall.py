@@ -46,7 +46,9 @@ lodestar.forecaster.response.gaussian
 lodestar.forecaster.response.history
 lodestar.forecaster.response.law
 lodestar.forecaster.response.mixture
+lodestar.forecaster.response.neighbours
 lodestar.forecaster.response.pack
+lodestar.forecaster.response.power_law
 lodestar.forecaster.response.response
 lodestar.forecaster.solve
 lodestar.forecaster.tokens

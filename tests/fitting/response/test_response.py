@@ -14,6 +14,9 @@ from lodestar.fitting.response.laws import fit_law
 from lodestar.fitting.response.response import fit_response
 from lodestar.forecaster import Forecaster
 from lodestar.forecaster.known_schedules import judge
+from lodestar.forecaster.response.history import CELLS, Clock, on_cells
+from lodestar.forecaster.response.neighbours import Neighbours
+from lodestar.forecaster.response.power_law import power_law_final
 from lodestar.runs import Direction, Series
 
 UNSEEN = range(100, 130)
