@@ -40,7 +40,11 @@ def test_the_table_has_ours_and_the_simple_ones(run):
 
 def test_every_row_says_on_how_many_runs_it_rests(run):
     lines = run("f.lodestar", "runs", "--seed", "1").stdout.splitlines()
-    rows = [line.split() for line in lines if line.lstrip().startswith(("loss (", "lr (", "accuracy (", "Spearman (", "RMSE ("))]
+    rows = [
+        line.split()
+        for line in lines
+        if line.lstrip().startswith(("loss (", "lr (", "accuracy (", "Spearman (", "RMSE ("))
+    ]
     assert len(rows) == 26
     assert all(row[-1] == "8" for row in rows), rows
 

@@ -1,5 +1,6 @@
 """`lodestar fit` and `lodestar forecast`, as a new user would call them."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 from tests.curves import diverged_run, toy_run, toy_runs
 from typer.testing import CliRunner
@@ -98,9 +100,10 @@ def test_one_run_is_too_few(run, tmp_path):
 
 
 def test_a_forecast_stands_beside_the_truth(run):
-    done = run("forecast", "f.lodestar", "runs", "--run", "cosine-0.001-0", "--seen", "0.05")
+    done = run("forecast", "f.lodestar", "runs", "--run", "cosine-0.001-0", "--seen", "0.05", "--schedule", "unknown")
     assert done.exit_code == 0, done.output
     assert "the whole run from its first 5%" in done.stdout
+    assert "Schedule unknown, so it is forecast too: as asked for." in done.stdout
     assert "80% interval" in done.stdout
     assert "Final accuracy" in done.stdout
     assert "From 3 of 60 points of this run; fitted to 16 runs, intervals from 4 held out." in done.stdout
@@ -131,6 +134,46 @@ def test_a_forecast_as_json_has_every_point(run):
     told = json.loads(done.stdout)
     assert len(told["metric"]["centre"]) == 60
     assert told["seen"] == [0, 30]
+
+
+def test_a_schedule_that_was_logged_to_the_end_is_followed(run, folder):
+    done = run("forecast", "f.lodestar", "runs", "--run", "cosine-0.001-0", "--seen", "0.05")
+    assert "Schedule known: logged to its end." in done.stdout
+    assert "fitted to 16 runs, intervals from 16 held out" in done.stdout
+    told = json.loads(run("forecast", "f.lodestar", "runs", "--run", "cosine-0.001-0", "--seen", "0", "--json").stdout)
+    assert told["schedule"] == {"known": True, "how": "logged to its end", "extrapolation": None}
+    assert told["seen"] == [0, 0]
+    true = RunStore(folder / "runs").get("cosine-0.001-0").lr
+    np.testing.assert_allclose(
+        np.interp(true.steps, np.array(told["times"]) * 600, told["lr"]["centre"]), true.values, atol=4e-5
+    )
+
+
+def test_a_schedule_that_the_config_states_is_followed_where_it_is_what_was_logged(run, tmp_path):
+    whole = toy_run("going", shape="constant", peak=1e-3)
+    facts = dataclasses.replace(whole.facts, schedule="constant", peak_lr=1e-3, extra={})
+    part = whole.replace(loss=whole.loss.until(200), metric=whole.metric.until(200), lr=whole.lr.until(200))
+    RunStore(tmp_path / "true").add(part.replace(facts=facts, status="killed"))
+    RunStore(tmp_path / "false").add(part.replace(facts=dataclasses.replace(facts, peak_lr=5e-3), status="killed"))
+    told = json.loads(run("forecast", "f.lodestar", str(tmp_path / "true"), "--json").stdout)
+    assert told["schedule"]["known"] and "constant, peak 0.001" in told["schedule"]["how"]
+    told = json.loads(run("forecast", "f.lodestar", str(tmp_path / "false"), "--json").stdout)
+    assert not told["schedule"]["known"] and "that is not what its config states" in told["schedule"]["how"]
+
+
+def test_a_schedule_can_be_given_and_far_off_rates_are_marked(run):
+    words = ("forecast", "f.lodestar", "runs", "--run", "cosine-0.001-0", "--seen", "0.3")
+    done = run(*words, "--schedule", "linear:0.5")
+    assert "Schedule known: as given: linear:0.5." in done.stdout
+    assert "extrapolation: its peak 0.5 lies above every past run's" in " ".join(done.stdout.split())
+    wrong = run(*words, "--schedule", "nonsense:1e-3")
+    assert wrong.exit_code == 2 and "cosine" in wrong.stderr
+
+
+def test_from_nothing_only_a_known_schedule_is_forecast(run):
+    words = ("forecast", "f.lodestar", "runs", "--run", "cosine-0.001-0", "--seen", "0", "--schedule", "unknown")
+    done = run(*words)
+    assert done.exit_code == 2 and "only a known schedule" in " ".join(done.stderr.split())
 
 
 def test_a_run_still_going_is_forecast_to_its_planned_end(run, tmp_path):

@@ -28,6 +28,7 @@ def file(tmp_path):
         "job": {"optimizers": {"AdamW": 20, "SGD": 3}},
         "total_steps": [300, 400],
         "set_aside": [["x", "no lr"]],
+        "job": {"batch_sizes": [32, 64], "parameters": [1200, 1200]},
     }
     facts |= {"held_out": [["run-1", "run-2"], ["run-2", "run-3"]], "preset": "default", "lodestar": "0.2.0"}
     quality = {**known.quality, "held_out_runs": 3, "spearman_05": 0.6, "final_metric_rmse_05": 0.02}
@@ -46,6 +47,7 @@ def test_everything_known_is_said_in_words(show, file):
         "24 runs, 3 of them held out to check it; 1 more were excluded",
         "peaks 0.000362 to 0.00908",
         "300 to 400 steps",
+        "batch 32 to 64, parameters 1200",
         "preset default",
         "Schedule unknown, 5 % of a run seen: ranks them roughly (rank correlation 0.60); final metric off by 0.02",
         "n = 3 runs it had not seen, too few to be sure of that.",

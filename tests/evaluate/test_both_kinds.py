@@ -89,3 +89,12 @@ def test_where_it_learned_from_every_run_the_fits_own_test_stands_instead(foreca
     made = evaluate(forecaster, runs(6), which="all", tolerances=())
     assert KNOWN not in made.scored
     assert any("The fit's own test: Schedule known" in note for note in made.notes)
+
+
+def test_the_page_and_its_figures_tell_both_kinds_apart(found):
+    from lodestar.report.page import figures, page
+
+    made = page(found)
+    assert "Schedule known, and unknown" in made and "told the schedule to its end" in made
+    assert {line.name for line in figures(found)["final-rmse"][0].series} == set(found.scored)
+    assert {"final-rmse", "final-spearman"} <= set(figures(found))

@@ -42,6 +42,9 @@ def test_steering_a_run_like_the_past_ones_does_no_harm_and_says_what_was_compar
     later = scheduler.decisions[1:]
     assert sum(decision.outcome is Outcome.KEPT for decision in later) >= len(later) / 2
     assert all("schedules for the rest were compared" in decision.note for decision in later)
+    assert all("Forecast to end: the plan at 0." in decision.note for decision in later)
+    assert all("To replace the plan takes a lead of 0.0" in decision.note for decision in later)
+    assert later[-1].note.endswith("but it is too late in the run")
 
 
 def test_a_live_forecast_follows_the_run():

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from lodestar.runs.run import Run
     from lodestar.schedules import Schedule
 
+_AGREES = 0.02  # of the peak: how far a stated schedule may be off what was logged
 _TO_THE_END = 0.97  # of a run: what its logged rates must reach, for its schedule to be known
 
 
@@ -47,6 +48,33 @@ def schedule_of(run: "Run", total_steps: int) -> "Schedule":
 def known_to_the_end(run: "Run") -> bool:
     """Whether the run's learning rate was logged to its last step, or nearly."""
     return len(run.lr) > 0 and int(run.lr.steps[-1]) >= _TO_THE_END * run.total_steps
+
+
+def followed(run: "Run") -> "tuple[Schedule | None, str]":
+    """The schedule that a run follows to its end, and how that is known; or None, and why it is not.
+
+    A schedule that the run's config states counts only where it is the rate that was logged so far.
+    """
+    import numpy as np
+
+    from lodestar.schedules import Schedule
+    from lodestar.schedules.reconstruct import reconstruct
+
+    total, logged = run.total_steps, int(run.lr.steps[-1]) if len(run.lr) else 0
+    if known_to_the_end(run):
+        return schedule_of(run, total), "logged to its end"
+    stated = {"schedule": run.facts.schedule, "peak_lr": run.facts.peak_lr}
+    config = {name: value for name, value in stated.items() if value is not None}
+    rates, how = reconstruct(
+        {**config, **run.facts.extra, "total_steps": total}, np.arange(1, total + 1), in_epochs=False
+    )
+    short = f"its learning rate was logged up to step {logged} of {total}"
+    if rates is None:
+        return None, f"{short}, and {how}"
+    off = np.abs(np.interp(run.lr.steps, np.arange(1, total + 1), rates) - run.lr.values)
+    if len(off) < 2 or off.max() > _AGREES * rates.max():
+        return None, f"{short}, and that is not what its config states ({how})"
+    return Schedule(run.name, rates), f"by its config, which agrees with what was logged: {how}"
 
 
 def _kind(text: str) -> "Callable[[str, int, int], Schedule]":

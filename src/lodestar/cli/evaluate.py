@@ -159,25 +159,28 @@ def _show(evaluation: "Evaluation") -> None:
 
 def _finals(evaluation: "Evaluation"):
     """Both kinds of forecast of the final metric, and the simple ones."""
-    from lodestar.evaluate.evaluation import OURS
+    from lodestar.evaluate.evaluation import KNOWN, OURS
 
-    names = evaluation.scored
-    heads = (f">{f'unknown ({name})' if name == OURS else name}" for name in names)
-    title = f"Final {_screen.safe(evaluation.metric_name, limit=30).plain}: schedule known, and unknown"
+    names, level = evaluation.scored, evaluation.final_scores[0].level
+    heads = (f">{ {KNOWN: 'known', OURS: 'unknown'}.get(name, name) }" for name in names)
+    metric = _screen.safe(evaluation.metric_name, limit=30).plain
+    title = f"Final {metric}, schedule known and unknown, beside simple forecasters"
     lines = _screen.table("", *heads, ">n", title=title)
-    figures = {"RMSE": "rmse", "Spearman": "spearman", f"{evaluation.final_scores[0].level:.0%} holds": "inside"}
-    for what, field in figures.items():
+    lines.columns[0].no_wrap = True
+    for what, field in {"RMSE": "rmse", "Spearman": "spearman", f"within {level:.0%}": "inside"}.items():
         for seen in dict.fromkeys(row.seen for row in evaluation.final_scores):
             row = evaluation.scores(seen)
             values = [getattr(row[name], field) if name in row else float("nan") for name in names]
             some = [value for value in values if value == value]
-            cells = map(_share, values) if field == "inside" else (_screen.number(value, 3) for value in values)
             best = {"rmse": min, "spearman": max}.get(field, lambda found: None)(some) if some else None
-            marked = (
-                _screen.safe(cell, "bold green" if value == best else "")
-                for cell, value in zip(cells, values, strict=True)
+            cells = (
+                _screen.safe(
+                    _share(value) if field == "inside" else _screen.number(value, 3),
+                    "bold green" if value == best else "",
+                )
+                for value in values
             )
-            lines.add_row(f"{what} ({100 * seen:.3g} %)", *marked, _counts(one.runs for one in row.values()))
+            lines.add_row(f"{what} ({100 * seen:.3g} %)", *cells, _counts(one.runs for one in row.values()))
     return lines
 
 

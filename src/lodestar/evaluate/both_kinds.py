@@ -77,7 +77,7 @@ def _forecasts(
 
 def _known(contest: Contest, knows: Forecaster, whole: NDArray[np.int64], seen: float) -> Made:
     """Each run under its own schedule, from what was seen of it."""
-    data, contexts = contest.exam.data, contest.exam.contexts(seen) if seen else None
+    data, contexts = contest.exam.data, contest.exam.contexts(max(seen, SHARES[0]))
     judged = []
     for run in whole:
         rates = data.recipe.normaliser.lr.inverse(filled(data.values[run, :, LR], data.mask[run, :, LR]))

@@ -17,7 +17,7 @@ _FEW = 10  # runs, below which a figure says little
 
 def about(forecaster: Forecaster) -> dict[str, Any]:
     """Plain data: what it forecasts, what it was fitted to, how good it is. None where the file does not say."""
-    facts = forecaster.facts
+    facts, job = forecaster.facts, forecaster.job
     held_out = {name for fold in facts.get("held_out", []) for name in fold}
     return {
         "metric": facts.get("metric_name"),
@@ -31,6 +31,8 @@ def about(forecaster: Forecaster) -> dict[str, Any]:
         "peak_lr": facts.get("peak_lr"),
         "lr": [forecaster.ranges.lr_min, forecaster.ranges.lr_max],
         "total_steps": facts.get("total_steps"),
+        "batch_sizes": job.batch_sizes,
+        "parameters": job.parameters,
         "points": forecaster.points,
         "members": forecaster.members,
         "preset": facts.get("preset"),
@@ -51,6 +53,9 @@ def lines(forecaster: Forecaster) -> list[tuple[str, str]]:
     found.append(("learning rates", f"{peaks}all rates {_span(told['lr'], '.3g')}"))
     length = f"{_span(told['total_steps'], 'd')} steps, " if told["total_steps"] else ""
     found.append(("length of a run", f"{length}looked at in {told['points']} points"))
+    sizes = {"batch": told["batch_sizes"], "parameters": told["parameters"]}
+    if any(sizes.values()):
+        found.append(("sizes", ", ".join(f"{word} {_span(ends, '.6g')}" for word, ends in sizes.items() if ends)))
     made = [f"preset {told['preset']}" if told["preset"] else "", f"members {told['members']}"]
     made.append(f"by Lodestar {told['lodestar']}" if told["lodestar"] else "")
     found.append(("fit", ", ".join(part for part in made if part)))

@@ -71,13 +71,13 @@ def final_score_charts(evaluation: Evaluation) -> dict[str, Chart]:
     """Error and rank correlation of forecast finals against the share seen, by forecaster; none where not measured."""
     return {
         field: Chart(
-            f"final {short(evaluation.metric_name, 30)}: {title}, schedule known and unknown",
+            f"{title} of the final {short(evaluation.metric_name, 24)}",
             [_by_share(evaluation, name, field, place) for place, name in enumerate(evaluation.scored)],
             Axis("part of the run seen", style="percent"),
             axis,
         )
         for field, title, axis in (
-            ("rmse", "root mean square error", Axis("error")),
+            ("rmse", "error", Axis("root mean square error", log=True)),
             ("spearman", "rank correlation", Axis("rank correlation", high=1.02)),
         )
         if evaluation.final_scores

@@ -46,7 +46,8 @@ def choose_schedule(moment: Moment, planned: PlannedRun) -> tuple[Decision, Plan
     forecaster = moment.forecaster
     context = live_context(forecaster, moment.points, 0, moment.seen)
     own = _whole_run(moment, planned)
-    rates = np.concatenate([own[None], _SCALES[:, None] * own, candidates(forecaster, count=_DRAWN).rates])
+    others = candidates(forecaster, count=_DRAWN)
+    rates = np.concatenate([own[None], _SCALES[:, None] * own, others.rates])
     judged = judge(forecaster, rates, context, _USUAL)
     goes_on = _going_on(moment, planned, judged)
     best, final = averaged(forecaster, rates, judged, context, _USUAL)
@@ -54,9 +55,9 @@ def choose_schedule(moment: Moment, planned: PlannedRun) -> tuple[Decision, Plan
     needed = max(_CLEARLY * _usually_off(forecaster, judged), moment.settings.hysteresis or 0.0)
     now = moment.seen / forecaster.points
     shown = tuple(Winner(SOURCE, 0, int(p), now, float(judged.centre[p])) for p in judged.best(_SHOWN))
-    ends = f"their best is forecast to end at {final.centre[0]:.4g}, the plan at {judged.centre[0]:.4g}"
-    note = f"{len(rates)} schedules for the rest were compared: {ends}"
-    decision = dataclasses.replace(goes_on, winners=shown, note=note)
+    decision = dataclasses.replace(
+        goes_on, winners=shown, note=_compared(moment, rates, others.names, judged, final, needed)
+    )
     if not math.isfinite(gain):
         return dataclasses.replace(decision, outcome=Outcome.NOT_FINITE), None
     if not gain > needed or now > 1.0 - _TOO_LATE:
@@ -67,6 +68,29 @@ def choose_schedule(moment: Moment, planned: PlannedRun) -> tuple[Decision, Plan
         decision, outcome=Outcome.REPLANNED, predicted=finite(float(final.centre[0])), interval=interval
     )
     return (done, chosen) if chosen.finite else (dataclasses.replace(decision, outcome=Outcome.NOT_FINITE), None)
+
+
+def _compared(
+    moment: Moment,
+    rates: NDArray[np.float64],
+    names: tuple[str, ...],
+    judged: Judged,
+    final: Judged,
+    needed: float,
+) -> str:
+    """What was compared, how each is forecast to end, and what it takes to replace the plan; in the metric's units."""
+    units, plan = moment.forecaster.recipe.normaliser.metric, float(judged.centre[0])
+    lead = abs(float(units.inverse(units.forward(plan) + needed)) - plan)
+    first = int(judged.best()[0])
+    known = ("the plan itself", *(f"the plan times {scale:g}" for scale in _SCALES), *names)
+    best = known[first] or describe(rates[first])
+    late = ", but it is too late in the run" if moment.seen / moment.forecaster.points > 1.0 - _TOO_LATE else ""
+    return (
+        f"{len(rates)} schedules for the rest were compared (the plan faster and slower, plain families, past runs, "
+        f"drawn ones). Forecast to end: the plan at {plan:.4g}; the best of them, {best}, at "
+        f"{judged.centre[first]:.4g}; the best dozen averaged at {final.centre[0]:.4g}. To replace the plan takes a "
+        f"lead of {lead:.2g}{late}"
+    )
 
 
 def _going_on(moment: Moment, planned: PlannedRun, judged: Judged) -> Decision:
