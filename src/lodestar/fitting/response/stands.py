@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from lodestar.fitting.response.cells import CellRuns
 from lodestar.forecaster.preprocessing.normaliser import METRIC
+from lodestar.forecaster.response.channel import raw_inputs
 from lodestar.forecaster.response.continuation import KNOTS, Continuation, stand_features, stand_kernel
 from lodestar.forecaster.response.history import CELLS, Clock
 from lodestar.forecaster.response.law import Law
@@ -28,7 +29,8 @@ def fit_continuation(law: Law | None, clock: Clock, runs: CellRuns) -> Continuat
 
 def _at(law: Law | None, clock: Clock, runs: CellRuns, cell: int) -> tuple[NDArray | float, ...]:
     stands = np.stack([runs.observed(run, cell).stand for run in range(len(runs))])
-    raw = stand_features(law, clock, runs.rates, stands, cell)
+    inputs = raw_inputs(law, clock, runs.rates, np.array([cell, CELLS - 1]))
+    raw = stand_features(clock, runs.rates, stands, cell, inputs[:, 0], inputs[:, 1])
     mean, std = raw.mean(axis=0), raw.std(axis=0) + 1e-2
     points, now = (raw - mean) / std, stands[:, cell, METRIC]
     change = runs.stands[:, -1, METRIC] - now

@@ -48,20 +48,32 @@ class ChannelResponse:
 
     def inputs(self, clock: Clock, rates: Rates, at: Cells) -> NDArray[np.float64]:
         """Standardised features (schedules, times, features), the law's level among them."""
-        raw = raw_inputs(self.law, clock, rates, at)
+        return self.standardised(raw_inputs(self.law, clock, rates, at))
+
+    def standardised(self, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Raw inputs in the units of the kernel."""
         return (raw - self.feature_mean) / self.feature_std
 
     def expected(self, clock: Clock, rates: Rates, at: Cells, seen: Seen | None = None) -> Expected:
         """The channel under each schedule. With `seen`: of one run that has come so far, and goes on under each."""
         points = self.inputs(clock, rates, at)
+        alone = self.at(points)
+        return alone if seen is None else self.given(alone, points, at, self.inputs(clock, rates[:1], seen.at)[0], seen)
+
+    def at(self, points: NDArray[np.float64]) -> Expected:
+        """The channel at standardised inputs (schedules, times, features)."""
         flat = points.reshape(-1, points.shape[-1])
         mean, doubt = (part.reshape(points.shape[:2]) for part in self.posterior.moments(flat))
-        variance = doubt + self.run.offset + self.run.drift
-        if seen is not None and len(seen.at):
-            shift, gain = self._learned(points, at, self.inputs(clock, rates[:1], seen.at)[0], seen)
-            mean, variance = mean + shift, np.maximum(variance - gain, 1e-4 * variance)
-        unit = self.std**2
-        return Expected(self.mean + self.std * mean, unit * (variance + self.run.noise), unit * doubt)
+        own = self.run.offset + self.run.drift + self.run.noise
+        return Expected(self.mean + self.std * mean, self.std**2 * (doubt + own), self.std**2 * doubt)
+
+    def given(self, alone: Expected, points: NDArray[np.float64], at: Cells, own: Matrix, seen: Seen) -> Expected:
+        """The same, now that `seen` was observed of the run; `own`: the run's inputs there."""
+        shift, gain = self._learned(points, at, own, seen)
+        noise = self.std**2 * self.run.noise
+        before = alone.variance - noise
+        variance = np.maximum(before - self.std**2 * gain, 1e-4 * before) + noise
+        return Expected(alone.mean + self.std * shift, variance, alone.doubt)
 
     def clipped(self, values: NDArray[np.float64], now: float = 0.0, seen: float = 0.0) -> NDArray[np.float64]:
         """Finals no further out than training runs ever came, and a margin: smooth functions run away outside.

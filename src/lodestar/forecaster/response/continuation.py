@@ -10,8 +10,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.forecaster.response.history import CELLS, Clock, Rates
-from lodestar.forecaster.response.law import Law
+from lodestar.forecaster.response.history import CELLS, FEATURES, Clock, Rates
 
 KNOTS = np.array([0.03, 0.05, 0.1, 0.17, 0.25, 0.37, 0.5, 0.62, 0.75, 0.9, 0.96])  # shares of a run seen
 _BACK = (0.8, 0.5)  # how fast it moves: since these shares of what was seen
@@ -31,9 +30,14 @@ class Continuation:
     length: NDArray[np.float64]  # (knots,)
     linear: NDArray[np.float64]  # (knots,)
 
-    def final(self, law: Law | None, clock: Clock, rates: Rates, stand: Stand, cell: int) -> NDArray[np.float64]:
-        """The final metric for each schedule, model units, `cell` being the last one seen."""
-        raw = stand_features(law, clock, rates, np.broadcast_to(stand, (len(rates), *stand.shape)), cell)
+    def final(
+        self, clock: Clock, rates: Rates, stand: Stand, cell: int, here: NDArray, ahead: NDArray
+    ) -> NDArray[np.float64]:
+        """The final metric for each schedule, model units, `cell` being the last one seen.
+
+        `here` (1, inputs) are the inputs of the response at that cell, the same for all, `ahead` those at the end.
+        """
+        raw = stand_features(clock, rates, np.broadcast_to(stand, (len(rates), *stand.shape)), cell, here, ahead)
         place = np.interp(np.log((cell + 1) / CELLS), np.log(KNOTS), np.arange(len(KNOTS)))
         left = min(int(place), len(KNOTS) - 2)
         change = (left + 1 - place) * self._change(left, raw) + (place - left) * self._change(left + 1, raw)
@@ -45,17 +49,20 @@ class Continuation:
         return self.scale[knot] * (near @ self.weights[knot])
 
 
-def stand_features(law: Law | None, clock: Clock, rates: Rates, stands: NDArray, cell: int) -> NDArray[np.float64]:
-    """Where runs (n, cells, 2) stand after `cell`, how they got there, and what their schedules will still do."""
+def stand_features(
+    clock: Clock, rates: Rates, stands: NDArray, cell: int, here: NDArray, ahead: NDArray
+) -> NDArray[np.float64]:
+    """Where runs (n, cells, 2) stand after `cell`, how they got there, and what their schedules will still do.
+
+    `here` and `ahead` (n or 1, inputs): the inputs of the response (`raw_inputs`) at that cell and at the end.
+    """
     now = stands[:, cell]
     earlier = [now - stands[:, max(int(share * (cell + 1)) - 1, 0)] for share in _BACK]
-    ends = np.array([cell, CELLS - 1])
-    ahead = clock.features(rates, ends)
+    here = np.broadcast_to(here, ahead.shape)
     left = np.log(np.maximum(rates[:, cell + 1 :].sum(axis=1) / clock.sum, 0.0) + 1e-3)
-    columns = [now, *earlier, np.stack([ahead[:, 0, 0], left, ahead[:, 0, 2], ahead[:, 1, 4], ahead[:, 1, 6]], axis=1)]
-    if law is not None:
-        levels = law.log_level(clock, rates, ends)
-        columns.append(levels[:, 1:] - levels[:, :1])
+    columns = [now, *earlier, np.stack([here[:, 0], left, here[:, 2], ahead[:, 4], ahead[:, 6]], axis=1)]
+    if ahead.shape[1] > FEATURES:  # the law's level, last
+        columns.append(ahead[:, FEATURES:] - here[:, FEATURES:])
     return np.concatenate(columns, axis=1)
 
 

@@ -62,9 +62,9 @@ class Clock:
         out = np.empty((len(terms), len(rates), len(at)))
         for place, cell in enumerate(at):
             since = done[:, cell : cell + 1] - done[:, : cell + 1]
+            logs = {pace: np.log1p(pace * since) for pace, _ in terms}
             for number, (pace, exponent) in enumerate(terms):
-                faded = np.exp(-exponent * np.log1p(pace * since))
-                out[number, :, place] = np.einsum("nk,nk->n", power[:, : cell + 1], faded)
+                out[number, :, place] = np.einsum("nk,nk->n", power[:, : cell + 1], np.exp(-exponent * logs[pace]))
         return out
 
     def faded(self, rates: Rates, at: Cells) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lodestar.forecaster.forecast import Context
 from lodestar.forecaster.preprocessing.normaliser import LOSS, METRIC
-from lodestar.forecaster.response.channel import ChannelResponse, Seen
+from lodestar.forecaster.response.channel import ChannelResponse, Seen, raw_inputs
 from lodestar.forecaster.response.continuation import Continuation
 from lodestar.forecaster.response.history import CELLS, Clock, Rates
 from lodestar.forecaster.response.mixture import WAYS, Mixture, mixed
@@ -97,12 +97,16 @@ class Response:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """The final metric by each way (ways, schedules), its variance, and the part of it that is doubt."""
         end = np.array([CELLS - 1])
-        alone = self.metric.expected(self.clock, rates, end)
-        if observed is None or observed.last[METRIC] < 0:
+        raw = raw_inputs(self.metric.law, self.clock, rates, end)
+        points = self.metric.standardised(raw)
+        alone = self.metric.at(points)
+        seen = observed.seen(METRIC) if observed else None
+        if observed is None or seen is None:
             made = np.tile(alone.mean[:, 0], (len(WAYS), 1))
             return self.metric.clipped(made), alone.variance[:, 0], alone.doubt[:, 0]
-        given = self.metric.expected(self.clock, rates, end, observed.seen(METRIC))
-        onward = self.continuation.final(self.metric.law, self.clock, rates, observed.stand, observed.cell)
+        own = raw_inputs(self.metric.law, self.clock, rates[:1], np.append(seen.at, observed.cell))
+        given = self.metric.given(alone, points, end, self.metric.standardised(own[0, :-1]), seen)
+        onward = self.continuation.final(self.clock, rates, observed.stand, observed.cell, own[:, -1], raw[:, 0])
         now = float(observed.stand[observed.last[METRIC], METRIC])
         alike = self.neighbours.finals(rates, observed.stand, observed.first, observed.last)
         power = power_law_final(observed.stand[:, METRIC], observed.first[METRIC], observed.last[METRIC])
