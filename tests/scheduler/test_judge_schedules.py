@@ -1,5 +1,6 @@
 """Decisions among schedules, where the forecaster knows them: the initial plan, what is kept, what is replanned."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ def test_steering_a_run_like_the_past_ones_does_no_harm_and_says_what_was_compar
     assert sum(decision.outcome is Outcome.KEPT for decision in later) >= len(later) / 2
     assert all("schedules for the rest were compared" in decision.note for decision in later)
     assert all("Forecast to end: the plan at 0." in decision.note for decision in later)
-    assert all("To replace the plan takes a lead of 0.0" in decision.note for decision in later)
+    assert all(re.search(r"To replace the plan takes a lead of \d[\d.e-]*", decision.note) for decision in later)
     assert later[-1].note.endswith("but it is too late in the run")
 
 
