@@ -4,6 +4,7 @@ import dataclasses
 import json
 import warnings
 
+import numpy as np
 import pytest
 from tests.scheduler.live import loss_at, metric_at, train
 
@@ -104,6 +105,28 @@ def per_cent() -> Forecaster:
     low = FORECASTER.ranges.low.copy()
     low[:, 1] = metric.forward(20.0)
     return dataclasses.replace(FORECASTER, recipe=recipe, ranges=dataclasses.replace(FORECASTER.ranges, low=low))
+
+
+def validated_each(points: int) -> Forecaster:
+    """As fitted to runs with a metric in one of so many points."""
+    references = FORECASTER.references
+    mask = references.mask.copy()
+    mask[..., 1] = np.arange(mask.shape[1]) % points == points - 1
+    return dataclasses.replace(FORECASTER, references=dataclasses.replace(references, mask=mask))
+
+
+def test_a_length_ten_times_too_large_is_said_early_by_the_pace_of_validations():
+    """Past runs of 40 steps each validated 4 times; so does this job, in every 10 steps of what it says are 400."""
+    one = Scheduler(validated_each(10), TOTAL)
+    with pytest.warns(UserWarning, match="10 times as often .* after some 40 of total_steps=400 updates.* Fix: count"):
+        drive(one, EARLY)
+
+
+@pytest.mark.parametrize("every", [20, 40])
+def test_the_pace_of_validations_may_differ_a_little(every):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert drive(Scheduler(validated_each(4), TOTAL, tolerance=1000.0), TOTAL // 2, every=every).warnings == []
 
 
 def test_a_share_where_the_forecaster_knows_per_cent():

@@ -77,12 +77,13 @@ def _show(log: "Log") -> None:
 
 
 def _digits(log: "Log") -> int:
-    """As many as tell one decision's forecasts from one another."""
-    from lodestar.runs.digits import digits
+    """As many as tell a typical decision's forecasts from one another."""
+    import statistics
 
-    return max(
-        (digits((d.predicted, d.plan_forecast, d.forecast, *(d.interval or ()))) for d in log.decisions), default=4
-    )
+    from lodestar.runs.digits import LEAST, digits
+
+    needed = [digits((d.predicted, d.plan_forecast, d.forecast, *(d.interval or ()))) for d in log.decisions]
+    return statistics.median_high(needed or [LEAST])
 
 
 def _row(decision: "Decision", digits: int) -> "list":

@@ -19,12 +19,14 @@ from lodestar.scheduler.state import State
 FIRST, SECOND = 0.02, 0.05  # of the run: when adapters count; a loss and a metric are due after the second
 _EARLY = Gate(margin=1.0, stretch=0.05, until=0.12)
 _SUMMED = 5.0  # times above any past run's loss at this point
+_OFTEN = 4.0  # times as many validations as a typical past run, in as much of the run
 _FEW, _MANY = 0.5, 1.25  # calls of step() for an update that are no accident
 
 
 def look(state: State, forecaster: Forecaster) -> Iterator[Finding]:
     """Everything that can be seen in what was observed so far."""
     yield from _nothing_observed(state, forecaster)
+    yield from _pace(state, forecaster)
     causes = [*_other_unit(state, forecaster), *_summed(state, forecaster)]
     yield from causes or _unlike(state, forecaster)
 
@@ -54,6 +56,22 @@ def _metric_due(forecaster: Forecaster) -> float:
     seen = forecaster.references.mask[..., METRIC]
     first = np.where(seen.any(axis=1), seen.argmax(axis=1) + 1, seen.shape[1])
     return float(np.median(first)) / seen.shape[1]
+
+
+def _pace(state: State, forecaster: Forecaster) -> Iterator[Finding]:
+    """Validations far more often than in the past runs: is the run really that long? Asked once, after 5 %."""
+    share, total = state.settled / state.clock.points, state.clock.total_steps
+    if not SECOND <= share <= 2 * SECOND:
+        return
+    usual = float(np.median(forecaster.references.mask[..., METRIC].mean(axis=1)))  # of the points that have a metric
+    times = len(_seen(state, METRIC)[0]) / state.settled / max(usual, 1e-9)
+    if times >= _OFTEN and usual > 0:
+        yield (
+            "updates pace",
+            f"the metric comes {times:.2g} times as often as in the past runs, or more. If you validate as they did, "
+            f"the run ends after some {total / times:,.0f} of total_steps={total:,} updates, long before the rate has "
+            "fallen. Fix: count the optimizer updates this job makes in total_steps, if it is not so long",
+        )
 
 
 def _other_unit(state: State, forecaster: Forecaster) -> Iterator[Finding]:
