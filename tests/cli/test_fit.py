@@ -153,8 +153,8 @@ def test_a_schedule_that_the_config_states_is_followed_where_it_is_what_was_logg
     whole = toy_run("going", shape="constant", peak=1e-3)
     facts = dataclasses.replace(whole.facts, schedule="constant", peak_lr=1e-3, extra={})
     part = whole.replace(loss=whole.loss.until(200), metric=whole.metric.until(200), lr=whole.lr.until(200))
-    RunStore(tmp_path / "true").add(part.replace(facts=facts, status="killed"))
-    RunStore(tmp_path / "false").add(part.replace(facts=dataclasses.replace(facts, peak_lr=5e-3), status="killed"))
+    RunStore(tmp_path / "true").add(part.replace(facts=facts, status="cut short"))
+    RunStore(tmp_path / "false").add(part.replace(facts=dataclasses.replace(facts, peak_lr=5e-3), status="cut short"))
     told = json.loads(run("forecast", "f.lodestar", str(tmp_path / "true"), "--json").stdout)
     assert told["schedule"]["known"] and "constant, peak 0.001" in told["schedule"]["how"]
     told = json.loads(run("forecast", "f.lodestar", str(tmp_path / "false"), "--json").stdout)

@@ -168,15 +168,15 @@ def _show(forecaster: "Forecaster", run: "Run", forecast: "Forecast", truth: "Po
     metric = str(forecaster.facts.get("metric_name", "metric"))
     heads = (">step", ">loss", ">true", ">metric", f">{forecast.level:.0%} interval", ">true", ">lr")
     found = _screen.table(*heads, *([] if known else [">true"]))
-    found.columns[3].header = _screen.safe(metric, limit=12)
+    found.columns[3].header = _screen.safe(metric, limit=9)
     steps = forecast.steps(run.total_steps)
     for fraction in _ROWS:
         i = max(0, round(fraction * forecaster.points) - 1)
         real = [float(v) if m else np.nan for v, m in zip(truth.values[i], truth.mask[i], strict=True)]
         cells = [
             str(steps[i]),
-            _screen.number(float(forecast.loss.centre[i])),
-            _screen.number(real[0]),
+            _screen.number(float(forecast.loss.centre[i]), 3),
+            _screen.number(real[0], 3),
             _screen.number(float(forecast.metric.centre[i])),
             f"{forecast.metric.lower[i]:.4g}..{forecast.metric.upper[i]:.4g}",
             _screen.number(real[1]),
