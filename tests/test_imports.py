@@ -18,6 +18,7 @@ MAY_IMPORT = {
     "forecaster": LOW,
     "fitting": {*LOW, "doctor", "forecaster"},
     "planning": {*LOW, "forecaster"},
+    "pruning": {*LOW, "doctor", "forecaster", "fitting"},
     "scheduler": {*LOW, "forecaster", "planning"},
     "adapters": {*LOW, "forecaster", "planning", "scheduler"},
     "importers": {*LOW, "doctor"},
