@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "fitting": {*LOW, "doctor", "forecaster"},
     "planning": {*LOW, "forecaster"},
     "pruning": {*LOW, "doctor", "forecaster", "fitting"},
+    "integrations": {*LOW, "fitting", "pruning"},
     "scheduler": {*LOW, "forecaster", "planning"},
     "adapters": {*LOW, "forecaster", "planning", "scheduler"},
     "importers": {*LOW, "doctor"},

@@ -72,10 +72,11 @@ def test_values_that_stay_not_finite_stop_a_trial_without_any_learning():
 def against(pruner: Pruner, learned: Pruner, **changes) -> VerdictKind:
     """The verdict on a trial whose forecast interval, 90 %, ends just at the best so far: a chance of 5 %."""
     run, schedule = part("linear:2e-3", 0.1), parse("linear:2e-3", TOTAL)
-    upper = learned.judge(run, schedule).forecast.upper
-    pruner.learned = dataclasses.replace(learned.learned, best=("best", upper), **changes)
+    forecast = learned.judge(run, schedule).forecast
+    assert forecast is not None
+    pruner.learned = dataclasses.replace(learned.learned, best=("best", forecast.upper), **changes)
     verdict = pruner.judge(run, schedule)
-    assert verdict.forecast.chance == pytest.approx(0.05, rel=1e-6)
+    assert verdict.forecast is not None and verdict.forecast.chance == pytest.approx(0.05, rel=1e-6)
     return verdict.kind
 
 
@@ -97,7 +98,7 @@ def test_stopped_trials_are_no_best(past):
     pruner = Pruner()
     stopped = run_of(parse(GOOD, TOTAL), 5, name="stopped").replace(status=Status.CUT_SHORT)
     pruner.learn([*past[:3], stopped])
-    assert pruner.learned.finished == 3 and pruner.learned.best[0] != "stopped"
+    assert pruner.learned.finished == 3 and pruner.learned.best != ("stopped", stopped.final_metric)
 
 
 def test_the_chance_follows_the_widths_of_held_out_runs():
@@ -125,26 +126,36 @@ def test_runs_that_teach_nothing_make_no_model():
 
 
 def test_learning_happens_in_a_thread_and_holds_nobody_up(past):
-    background, began, go_on = Background(Pruner()), threading.Event(), threading.Event()
+    background, began, go_on = Background(Pruner(), every=0.0, share=1e9), threading.Event(), threading.Event()
 
     def runs():
         began.set()
         go_on.wait(60)
         return past[:5]
 
-    background.look(5, runs)
+    background.look(runs)
     assert began.wait(60)
-    background.look(9, lambda: pytest.fail("a second fit began beside the first"))
+    background.look(lambda: pytest.fail("a second thread began beside the first"))
     assert background.pruner.judge(part(BAD, 0.5)).kind is VerdictKind.LEARNING  # answers while the thread works
     go_on.set()
     background.wait()
     assert background.pruner.learned.finished == 5
-    background.look(5, lambda: pytest.fail("nothing is new"))
+    learned = background.pruner.learned
+    background.look(lambda: past[:5])
     background.wait()
+    assert background.pruner.learned is learned  # nothing was new
+
+
+def test_a_history_is_a_head_start_but_holds_no_record(past):
+    pruner = Pruner(history=past[:4], startup=5)
+    best = max(past[:4], key=lambda run: run.final_metric)
+    pruner.learn([past[5]])
+    assert pruner.learned.finished == 5 and pruner.learned.models
+    assert pruner.learned.best == (past[5].name, past[5].final_metric) and best.final_metric > past[5].final_metric
 
 
 def test_a_failure_to_learn_is_a_warning(caplog):
     background = Background(Pruner())
-    background.look(5, lambda: (_ for _ in ()).throw(OSError("the storage is gone")))
+    background.look(lambda: (_ for _ in ()).throw(OSError("the storage is gone")))
     background.wait()
     assert "the storage is gone" in caplog.text

@@ -25,8 +25,8 @@ from lodestar.runs.run import Direction, Run, Series, Status
 from lodestar.schedules.schedule import Schedule
 
 LEVEL = 0.9
-_MOST_RUNS = 96  # learned from: a fit takes a few seconds
-_BEST = 32  # of them, the best; the others are spread evenly over time
+_MOST_RUNS = 64  # learned from: a fit takes a few seconds
+_BEST = 24  # of them, the best; the others are spread evenly over time
 _NARROW = 0.8  # the level at which two intervals are compared
 _FALL = 3.0  # how fast the chance of an error falls off beyond the 95 % interval, per width of it
 _SURE = 1.645  # deviations of a rank correlation by luck alone

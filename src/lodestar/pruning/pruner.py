@@ -63,10 +63,19 @@ class Pruner:
 
     None asks as much as a fresh trial would give for the work that this one still takes: with few trials done that is
     much, with many little. `startup` trials run to their end whatever they look like; before `least_seen` (a share of
-    the run) none is stopped.
+    the run) none is stopped. `history` are finished runs of the same job from before: they count as trials learned
+    from, but not for the best so far.
     """
 
-    def __init__(self, *, least_chance: float | None = None, startup: int = 4, least_seen: float = 0.0, seed: int = 0):
+    def __init__(
+        self,
+        *,
+        least_chance: float | None = None,
+        startup: int = 4,
+        least_seen: float = 0.0,
+        history: Sequence[Run] = (),
+        seed: int = 0,
+    ):
         if least_chance is not None and not 0 < least_chance < 0.5:
             raise ValueError(f"least_chance must lie between 0 and 0.5, got {least_chance}. Fix: leave it out")
         if startup < 3:
@@ -74,6 +83,7 @@ class Pruner:
         if not 0 <= least_seen < 1:
             raise ValueError(f"least_seen is a share of a run and must lie in [0, 1), got {least_seen}. Fix: 0.05")
         self.least_chance, self.startup, self.least_seen, self.seed = least_chance, startup, least_seen, seed
+        self.history = tuple(run for run in history if run.status is Status.FINISHED and len(run.metric))
         self.learned = Learned()
 
     def learn(self, runs: Sequence[Run]) -> Learned:
@@ -85,8 +95,10 @@ class Pruner:
             pick = max if fine[0].direction is Direction.MAX else min
             top = pick(fine, key=lambda run: run.final_metric)
             best = (top.name, top.final_metric)
-        models = fit_finals(runs, seed=self.seed) if len(fine) >= self.startup else ()
-        self.learned = Learned(models, best, len(fine), _fresh(runs))
+        alike = [run for run in self.history if not fine or run.direction is fine[0].direction]
+        known = len(fine) + len(alike)
+        models = fit_finals([*alike, *runs], seed=self.seed) if fine and known >= self.startup else ()
+        self.learned = Learned(models, best, known, _fresh(runs))
         return self.learned
 
     def judge(self, run: Run, schedule: Schedule | None = None) -> Verdict:

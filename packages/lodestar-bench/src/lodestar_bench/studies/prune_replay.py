@@ -86,7 +86,7 @@ class Nobody:
 
 
 class Ours:
-    """`lodestar.pruning`, fitted anew when there are a fifth more finished trials, as in `Background`."""
+    """`lodestar.pruning`, fitted anew when there are a third more finished trials, as in `Background`."""
 
     def __init__(self, *, knows_schedule: bool, **settings: Any):
         self.pruner = Pruner(**settings)
@@ -201,8 +201,6 @@ def stoppers(direction: Direction, points: int, seed: int) -> dict[str, Callable
     made: dict[str, Callable[[], Stopper]] = {
         NOBODY: Nobody,
         "lodestar": lambda: Ours(knows_schedule=True, seed=seed),
-        "a05": lambda: Ours(knows_schedule=True, seed=seed, least_chance=0.05),
-        "a15": lambda: Ours(knows_schedule=True, seed=seed, least_chance=0.15),
         "lodestar, no rates": lambda: Ours(knows_schedule=False, seed=seed),
         "Ray ASHA": lambda: RayASHA(direction, points),
     }
@@ -272,7 +270,7 @@ def _of_run(run: Run) -> Recorded:
     return Recorded(run.name, at, loss, metric, lr, run.direction)
 
 
-def work(paths: Sequence[Path], out: Path, orders: int, most: int, only: Sequence[str] | None) -> None:
+def work(paths: Sequence[Path], out: Path, orders: int, most: int, without: Sequence[str]) -> None:
     """Every task, order and pruner that has no row yet; orders outermost, so that a stop leaves all tasks covered."""
     done = {(row["task"], row["pool"], row["order"], row["pruner"]) for row in rows_of(out)}
     tasks = {path.stem: read(path) for path in paths}
@@ -282,7 +280,7 @@ def work(paths: Sequence[Path], out: Path, orders: int, most: int, only: Sequenc
         points = int(np.median([len(trial.steps) for trial in pool]))
         for name, make in stoppers(pool[0].direction, points, order).items():
             key = (task, len(pool), order, name)
-            if key in done or (only and name not in only):
+            if key in done or name in without:
                 continue
             row = dict(zip(("task", "pool", "order", "pruner"), key, strict=True)) | replay(pool, make())
             with out.open("a") as file:
@@ -316,10 +314,10 @@ def main() -> None:
     told.add_argument("--out", type=Path, required=True, help="rows, a JSON object a line; goes on where it ends")
     told.add_argument("--orders", type=int, default=20, help="random pools and orders of each task")
     told.add_argument("--most", type=int, default=200, help="trials in a pool")
-    told.add_argument("--only", nargs="+", help="these pruners only")
+    told.add_argument("--without", nargs="+", default=[], help="leave these pruners out")
     told.add_argument("--task", help="in the table: this task only")
     given = told.parse_args()
-    work(given.runs, given.out, given.orders, given.most, given.only)
+    work(given.runs, given.out, given.orders, given.most, given.without)
     rows = [row for row in rows_of(given.out) if given.task in (None, row["task"])]
     print("pruner               orders  regret at 10 %  25 %    50 %    winner stopped  spent   fits s  judging s")
     for row in table(rows):
