@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "adapters": {*LOW, "forecaster", "planning", "scheduler"},
     "importers": {*LOW, "doctor"},
     "exporters": LOW,
-    "sweep": {*LOW, "doctor", "exporters"},
+    "sweep": {*LOW, "doctor", "exporters", "pruning"},
     "testing": {*LOW, "forecaster", "scheduler", "adapters", "importers"},
     "evaluate": {*LOW, "doctor", "forecaster", "fitting", "planning", "scheduler"},
     "report": {*LOW, "doctor", "forecaster", "fitting", "planning", "scheduler", "evaluate"},

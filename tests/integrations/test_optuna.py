@@ -9,6 +9,7 @@ import optuna
 import pytest
 from optuna.trial import TrialState, create_trial
 from tests.integrations.optuna_jobs import objective, study_in, words
+from tests.pruned import learned_pruner
 from tests.responding import TOTAL, run_of, runs
 
 from lodestar.integrations.optuna import LodestarPruner, report
@@ -34,14 +35,20 @@ def finished(count: int) -> list[optuna.trial.FrozenTrial]:
     return found
 
 
-@pytest.fixture(scope="module")
-def study(tmp_path_factory) -> optuna.Study:
-    """A study in a database with a dozen finished trials, and a pruner that has learned from them."""
-    pruner = LodestarPruner(schedule=words, overhead=1.0)
-    made = study_in(f"sqlite:///{tmp_path_factory.mktemp('optuna')}/study.db", pruner)
-    made.add_trials(finished(9))
-    pruner.learn(made)
+@pytest.fixture
+def study(tmp_path) -> optuna.Study:
+    """A study in a database with some finished trials, and a pruner that has learned from a dozen."""
+    pruner = taught(schedule=words)
+    made = study_in(f"sqlite:///{tmp_path}/study.db", pruner)
+    made.add_trials(finished(3))
+    pruner._length = TOTAL
     return made
+
+
+def taught(**options) -> LodestarPruner:
+    pruner = LodestarPruner(**{"overhead": 1.0, **options})
+    pruner.pruner.learned, pruner._background._next = learned_pruner().learned, math.inf
+    return pruner
 
 
 def follow(study: optuna.Study, schedule: str) -> optuna.trial.FrozenTrial:
@@ -77,7 +84,7 @@ def test_a_resumed_study_is_learned_from_in_a_thread(tmp_path):
     assert pruner.pruner.learned.finished == 4
 
 
-def test_a_pruner_goes_to_other_processes(study):
+def test_a_pruner_goes_to_other_processes():
     pruner = LodestarPruner(least_chance=0.1)
     assert pickle.loads(pickle.dumps(pruner)).pruner.least_chance == 0.1
 
@@ -150,13 +157,10 @@ def test_a_length_that_nobody_can_know_is_a_sentence_and_stops_nobody(caplog):
     assert "end between steps 10 and 60" in caplog.text and "total_steps" in caplog.text
 
 
-def test_a_length_that_a_parameter_changes_can_be_told(study):
-    pruner = LodestarPruner(schedule=words, total_steps=lambda params: TOTAL, overhead=1.0)
-    pruner.pruner.learned, pruner._background._next = study.pruner.pruner.learned, math.inf
-    other = study_in(None, pruner)
-    long = create_trial(value=0.1, intermediate_values={1: 0.0, 2 * TOTAL: 0.1})
-    other.add_trials([long, create_trial(value=0.1, intermediate_values={1: 0.0})])
-    assert follow(other, "constant:3e-4").state is TrialState.PRUNED
+def test_a_length_that_a_parameter_changes_can_be_told():
+    study = study_in(None, taught(schedule=words, total_steps=lambda params: TOTAL))
+    study.add_trials([create_trial(value=0.1, intermediate_values={1: 0.0, last: 0.1}) for last in (9, 2 * TOTAL)])
+    assert follow(study, "constant:3e-4").state is TrialState.PRUNED
 
 
 def test_a_schedule_that_cannot_be_told_is_a_sentence(caplog):
@@ -219,11 +223,9 @@ def test_what_goes_wrong_in_judging_is_a_sentence_and_the_trial_goes_on(caplog):
 
 def test_judging_keeps_to_its_share_of_the_time(study):
     """Of an instant's work, none is left for judging."""
-    pruner = LodestarPruner(schedule=words, overhead=1e-9)
-    pruner.pruner.learned = study.pruner.pruner.learned
+    pruner = taught(schedule=words, overhead=1e-9)
     pruner._length, pruner._spent = TOTAL, 1.0
-    hurried = optuna.load_study(study_name=study.study_name, storage=study._storage, pruner=pruner)
-    trial = hurried.ask({"lr": LR, "shape": SHAPE})
+    study.pruner = pruner
+    trial = study.ask({"lr": LR, "shape": SHAPE})
     trial.report(0.0, TOTAL // 2)
     assert not trial.should_prune()
-    hurried.tell(trial, state=TrialState.FAIL)

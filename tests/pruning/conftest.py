@@ -1,4 +1,5 @@
 import pytest
+from tests.pruned import learned_pruner
 from tests.responding import runs
 
 from lodestar.pruning import Pruner
@@ -11,8 +12,5 @@ def past() -> list[Run]:
 
 
 @pytest.fixture(scope="session")
-def learned(past) -> Pruner:
-    """A pruner that has learned from a dozen runs of different schedules."""
-    pruner = Pruner()
-    pruner.learn(past)
-    return pruner
+def learned() -> Pruner:
+    return learned_pruner()

@@ -90,7 +90,12 @@ class SweepTable:
 def summary_line(progress: "SweepProgress") -> str:
     parts = [f"{progress.before + progress.ended} of {progress.total} ended"]
     parts += [f"{len(progress.running)} running"]
-    counted = (("diverged", progress.diverged), ("cut short", progress.cut_short), ("failed", len(progress.failed)))
+    counted = (
+        ("diverged", progress.diverged),
+        ("cut short", progress.cut_short),
+        ("stopped", progress.pruned),
+        ("failed", len(progress.failed)),
+    )
     parts += [f"{count} {what}" for what, count in counted if count]
     if progress.best is not None:
         parts.append(f"best {progress.best[1]:.4g} ({_screen.safe(progress.best[0], limit=32).plain})")
