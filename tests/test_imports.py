@@ -25,6 +25,7 @@ MAY_IMPORT = {
     "importers": {*LOW, "doctor"},
     "exporters": LOW,
     "sweep": {*LOW, "doctor", "exporters", "pruning"},
+    "tuning": {*LOW, "forecaster", "fitting", "planning", "pruning", "sweep"},
     "testing": {*LOW, "forecaster", "scheduler", "adapters", "importers"},
     "evaluate": {*LOW, "doctor", "forecaster", "fitting", "planning", "scheduler"},
     "report": {*LOW, "doctor", "forecaster", "fitting", "planning", "scheduler", "evaluate"},

@@ -21,7 +21,7 @@ def objective(trial: optuna.Trial) -> float:
     trial.suggest_categorical("shape", ["linear", "constant", "wsd"])
     run = run_of(parse(words(trial.params), TOTAL), trial.number)
     for step, value in zip(run.metric.steps, run.metric.values, strict=True):
-        report(trial, int(step), metric=value)
+        report(trial, int(step), loss=run.loss.until(step).values[-1], metric=value)
         if trial.should_prune():
             raise optuna.TrialPruned
     return run.final_metric

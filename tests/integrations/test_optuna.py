@@ -62,7 +62,7 @@ def follow(study: optuna.Study, schedule: str) -> optuna.trial.FrozenTrial:
 def test_a_hopeless_trial_is_pruned_early_and_says_why(study):
     trial = follow(study, "constant:3e-4")
     assert trial.state is TrialState.PRUNED
-    assert trial.last_step < 0.3 * TOTAL
+    assert trial.last_step is not None and trial.last_step < 0.3 * TOTAL
     assert trial.user_attrs["lodestar"].startswith("hopeless: at ")
     assert "its chance to end better than the best so far" in trial.user_attrs["lodestar"]
 

@@ -6,7 +6,7 @@ import pytest
 from tests.responding import TOTAL, run_of
 
 from lodestar.pruning import Background, Pruner, VerdictKind, fit_finals
-from lodestar.pruning.finals import _chance
+from lodestar.pruning.finals import _chance, has_loss, without_loss
 from lodestar.pruning.pruner import due
 from lodestar.runs import Direction, Run, Series, Status
 from lodestar.schedules import parse
@@ -39,6 +39,16 @@ def test_of_two_trials_that_look_alike_the_one_whose_rate_will_fall_goes_on(lear
 def test_without_a_schedule_the_curve_alone_is_judged(learned):
     verdict = learned.judge(part(BAD, 0.75))
     assert verdict.stop and not verdict.forecast.knows_schedule
+
+
+def test_a_trial_that_reports_no_loss_is_judged_by_models_of_trials_that_do(learned):
+    run = without_loss(part(BAD, 0.5))
+    assert not has_loss(run) and learned.judge(run, parse(BAD, TOTAL)).stop
+
+
+def test_one_trial_without_a_loss_makes_all_go_by_their_metric(past):
+    models = fit_finals([without_loss(past[0]), *past[1:4]])
+    assert models and not any(model.knows_loss for model in models)
 
 
 def test_before_enough_trials_have_finished_nothing_is_stopped(past):

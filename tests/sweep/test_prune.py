@@ -45,7 +45,7 @@ def test_a_trial_without_a_chance_is_stopped_by_its_reports_and_another_is_not()
     follower._background._next = float("inf")
     for name, words in (("bad", "constant:3e-4"), ("good", "wsd:1e-2")):
         trial = trial_of(name, words)
-        run = run_of(trial.schedule, 5)
+        run = run_of(parse(words, TOTAL), 5)
         follower.take(Started(trial, "here"))
         for step, value in zip(run.metric.steps, run.metric.values, strict=True):
             follower.take(Reported(trial, int(step), float(run.loss.until(step).values[-1]), float(value)))

@@ -24,7 +24,7 @@ def as_run(trial: FrozenTrial, direction: Direction, total: int | None, planned:
     metric = Series([step + offset for step in steps], values)
     loss = _pairs(trial.user_attrs.get(LOSS), offset)
     if loss is None or not np.isfinite(loss.values).any():
-        loss = Series(metric.steps, metric.values if direction is Direction.MIN else -metric.values)
+        loss = Series(metric.steps, metric.values if direction is Direction.MIN else -metric.values)  # `without_loss`
     last = max(int(metric.steps[-1]), int(loss.steps[-1]))
     length = max(last, (total or last) + (offset if total is not None else 0))
     schedule = schedule_of(planned, length)

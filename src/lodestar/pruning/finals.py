@@ -55,6 +55,7 @@ class FinalModel:
     runs: int
     spread: float
     proven: bool  # ranks held-out runs better than luck would, with half of each seen
+    knows_loss: bool  # every run it was fitted to had one
 
     def forecast(self, run: Run, schedule: Schedule | None, than: float) -> tuple[float, Final] | None:
         """The width of the interval in model units, and the forecast; None where it cannot tell more than chance."""
@@ -79,7 +80,10 @@ class FinalModel:
         if self.knows_schedule and schedule is None:
             return None
         rates = on_cells(schedule.rates[None]) if self.knows_schedule and schedule else np.ones((1, CELLS))
-        points = self.recipe.to_points(run.loss, run.metric, Series.empty(), run.total_steps)
+        loss = run.loss if has_loss(run) else Series.empty()
+        if not self.knows_loss:
+            loss = without_loss(run).loss
+        points = self.recipe.to_points(loss, run.metric, Series.empty(), run.total_steps)
         stop = int(np.flatnonzero(points.mask.any(axis=1))[-1]) + 1 if points.mask.any() else 0
         if not stop:
             return (rates, None) if self.knows_schedule else None
@@ -90,6 +94,8 @@ class FinalModel:
 def fit_finals(runs: Sequence[Run], *, seed: int = 0) -> tuple[FinalModel, ...]:
     """A model of the curves, and one of the schedules where the runs have rates that differ; none from too few runs."""
     chosen = _chosen([run for run in runs if run.status is not Status.DIVERGED])
+    if not all(map(has_loss, chosen)):
+        chosen = [without_loss(run) for run in chosen]
     with_rates = [run for run in chosen if len(run.lr) and run.peak_lr > 0]
     found = [_fitted([_rateless(run) for run in chosen], seed, knows_schedule=False)]
     if len(with_rates) >= 0.8 * len(chosen) and len({run.lr for run in with_rates}) > 1:
@@ -110,7 +116,18 @@ def _fitted(runs: Sequence[Run], seed: int, *, knows_schedule: bool) -> FinalMod
     spread = float(np.diff(np.quantile(ends, [0.1, 0.9]))[0]) / 2
     rank, count = quality.get("response_spearman_50", math.nan), int(quality.get("response_runs", 0))
     proven = count > 3 and rank > _SURE / math.sqrt(count - 1)
-    return FinalModel(data.recipe, response, knows_schedule, count, spread, bool(proven))
+    return FinalModel(data.recipe, response, knows_schedule, count, spread, bool(proven), all(map(has_loss, runs)))
+
+
+def without_loss(run: Run) -> Run:
+    """The run with its metric in the place of a loss, turned so that less is better: many trials report no loss."""
+    sign = 1.0 if run.direction is Direction.MIN else -1.0
+    return run.replace(loss=Series(run.metric.steps, sign * run.metric.values)) if len(run.metric) else run
+
+
+def has_loss(run: Run) -> bool:
+    """Whether the loss is one of its own."""
+    return run.loss != without_loss(run).loss
 
 
 def _rateless(run: Run) -> Run:

@@ -272,7 +272,10 @@ def _of_run(run: Run) -> Recorded:
 
 def work(paths: Sequence[Path], out: Path, orders: int, most: int, without: Sequence[str]) -> None:
     """Every task, order and pruner that has no row yet; orders outermost, so that a stop leaves all tasks covered."""
-    done = {(row["task"], row["pool"], row["order"], row["pruner"]) for row in rows_of(out)}
+    rows = rows_of(out)
+    if rows:  # without a half line that a kill may have left
+        out.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = {(row["task"], row["pool"], row["order"], row["pruner"]) for row in rows}
     tasks = {path.stem: read(path) for path in paths}
     for order, (task, trials) in itertools.product(range(orders), tasks.items()):
         picked = np.random.default_rng([order, 16]).permutation(len(trials))[:most]
