@@ -43,7 +43,7 @@ def test_a_budget_below_one_run_is_refused(tmp_path):
 def test_it_ends_with_a_plan_a_forecast_and_a_forecaster_file(tmp_path):
     result, _ = tuned(tmp_path / "runs", budget=5, fit={"updates": 20, "members": 1}, final=True)
     assert result.plan is not None and len(result.plan.schedule) == 400
-    assert result.forecaster == tmp_path / "runs.lodestar" and result.forecaster.is_file()
+    assert result.forecaster == tmp_path / "runs.lodestar" and (tmp_path / "runs.lodestar").is_file()
     assert result.final is not None and result.final[0] == "tune0-final"
     plain = result.as_dict()["plan"]
     assert plain["lower"] < plain["final"] < plain["upper"]

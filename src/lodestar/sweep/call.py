@@ -95,7 +95,10 @@ def run_sweep(
 def make_pruner(prune: "bool | Pruner", on: str | AbstractExecutor | None) -> "Pruner | None":
     """None for a sweep whose trials all run to their end."""
     if prune and isinstance(on, str) and on != "local":
-        raise SweepError(f"--prune is for trials on this machine, not on {on!r}. Fix: leave out --prune, or --on")
+        raise SweepError(
+            f"--prune is for trials on this machine, not on {on!r}. Fix: leave out --prune (for tune, add --no-prune), or "
+            "--on"
+        )
     if prune is True:
         from lodestar.pruning import Pruner
 
