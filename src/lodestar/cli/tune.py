@@ -43,7 +43,7 @@ def tune_command(
 ) -> None:
     """Find a good schedule for your training function, without any past runs.
 
-    The function is that of lodestar sweep. The first trials are spread evenly over peak rate, warm-up, plateau, decay
+    The function is that of lodestar sweep. The first trials are spread evenly over warm-up, peak rate, plateau, decay
     and floor. From then on each trial is the schedule by which the best is expected to improve most, by a model fitted
     to all runs so far, and trials without a chance are stopped early. It ends when the budget is spent, or when nothing
     more is to be gained: with a plan, its forecast, and a forecaster file beside the store.

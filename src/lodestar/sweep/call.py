@@ -96,8 +96,8 @@ def make_pruner(prune: "bool | Pruner", on: str | AbstractExecutor | None) -> "P
     """None for a sweep whose trials all run to their end."""
     if prune and isinstance(on, str) and on != "local":
         raise SweepError(
-            f"--prune is for trials on this machine, not on {on!r}. Fix: leave out --prune (for tune, add --no-prune), or "
-            "--on"
+            f"--prune is for trials on this machine, not on {on!r}. Fix: leave out --prune (for tune, add "
+            "--no-prune), or --on"
         )
     if prune is True:
         from lodestar.pruning import Pruner
