@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "import": "imports:group",
     "sweep": "sweep:sweep_command",
+    "tune": "tune:tune_command",
     "runs": "runs:list_runs",
     "doctor": "doctor:doctor",
     "fit": "fit:fit_command",

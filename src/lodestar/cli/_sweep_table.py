@@ -26,6 +26,7 @@ class SweepTable:
         self._plain = not quiet and not console.is_terminal
         self._quiet = quiet
         self._told = 0.0
+        self._said = ""
         self._console = console
         self._live = Live(
             get_renderable=self._draw, console=console, refresh_per_second=2, transient=True, redirect_stdout=False
@@ -60,6 +61,12 @@ class SweepTable:
             self._told = time.monotonic()
             self._line(summary_line(progress))
 
+    def say(self, text: str) -> None:
+        """A line that stays below the table until the next one; printed where there is no table."""
+        self._said = text
+        if self._plain:
+            self._line(text)
+
     def _line(self, text: str, style: str = "dim") -> None:
         self._console.print(_screen.safe(text, style, limit=600), soft_wrap=True)
 
@@ -84,13 +91,19 @@ class SweepTable:
         if not rows:
             waiting = "workers are starting" if self._progress.left else "the last runs are being stored"
             table.add_row(_screen.safe(waiting, "dim"), "", "", "", "", "")
-        return Group(table, _screen.safe(summary_line(self._progress), "bold"))
+        said = [_screen.safe(self._said, limit=300)] if self._said else []
+        return Group(table, _screen.safe(summary_line(self._progress), "bold"), *said)
 
 
 def summary_line(progress: "SweepProgress") -> str:
     parts = [f"{progress.before + progress.ended} of {progress.total} ended"]
     parts += [f"{len(progress.running)} running"]
-    counted = (("diverged", progress.diverged), ("cut short", progress.cut_short), ("failed", len(progress.failed)))
+    counted = (
+        ("diverged", progress.diverged),
+        ("cut short", progress.cut_short),
+        ("stopped", progress.pruned),
+        ("failed", len(progress.failed)),
+    )
     parts += [f"{count} {what}" for what, count in counted if count]
     if progress.best is not None:
         parts.append(f"best {progress.best[1]:.4g} ({_screen.safe(progress.best[0], limit=32).plain})")

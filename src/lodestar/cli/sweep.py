@@ -50,6 +50,9 @@ def sweep_command(
     ] = None,
     keep_diverged: Annotated[bool, Option("--no-cut", help="Let trials run on whose loss is lost.")] = False,
     retry_failed: Annotated[bool, Option("--retry-failed", help="Run failed trials again.")] = False,
+    prune: Annotated[
+        bool, Option("--prune", help="Stop trials that have hardly a chance to become the best, by forecast.")
+    ] = False,
     add: Annotated[bool, Option("--add", help="Put this sweep into a store that holds another one.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Show the trials and their schedules, and stop.")] = False,
     as_json: Annotated[bool, Option("--json", help="Print the result as JSON.")] = False,
@@ -63,6 +66,9 @@ def sweep_command(
     Stopped or killed at any moment, the same command goes on: only unfinished trials run again. Trials whose loss is
     lost are cut early and kept as diverged. A trial that raises, crashes or takes too long fails, the rest goes on, and
     --retry-failed runs it again. What trials print is in STORE.trials.
+
+    With --prune, a trial is stopped once its forecast leaves it hardly a chance to become the best; it is kept as a run
+    that was cut short, with the reason among its notes. Nothing is stopped before the forecasts have proved themselves.
 
     A shell command finds its schedule in the file {schedule} (JSON; {schedule_csv} for CSV), and {seed},
     {total_steps}; it appends lines such as {"step": 10, "loss": 0.7, "metric": 0.8} to the file {report}. The same
@@ -79,7 +85,7 @@ def sweep_command(
       lodestar sweep my_module:train --steps 2000 --out s3://bucket/runs --on ray://head:10001 --gpus 1
     """
     from lodestar.cli._sweep_table import SweepTable
-    from lodestar.sweep.call import identity, make_executor, make_job, make_space, make_trials
+    from lodestar.sweep.call import identity, make_executor, make_job, make_pruner, make_space, make_trials
     from lodestar.sweep.journal import folder_beside
     from lodestar.sweep.sweep import run_trials
 
@@ -117,6 +123,7 @@ def sweep_command(
                 identity=identity(job, chosen, trials, seed=seed),
                 retry_failed=retry_failed,
                 add=add,
+                prune=make_pruner(prune, on),
                 log_to=log_to,
                 on_start=table.start,
                 on_event=table.event,
@@ -171,6 +178,7 @@ def _show_result(result: "SweepResult", metric: str, out: str) -> None:
     if len(result.failed) > SHOWN_FAILURES:
         _screen.say(f"... and {len(result.failed) - SHOWN_FAILURES} more failed", "red")
     made = f"{result.finished} finished, {result.diverged} diverged, {result.cut_short} cut short"
+    made += f", {result.pruned} stopped by their forecast" if result.pruned else ""
     made += f", {len(result.failed)} failed"
     before = f"; {result.before} were there before" if result.before else ""
     _screen.say(f"{result.trials} trials in {duration(result.seconds)}: {made}{before}.", "bold")

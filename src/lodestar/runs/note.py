@@ -33,6 +33,8 @@ class NoteKind(enum.StrEnum):
     """What tells the runs of a table apart, and what may have been merged."""
     INCOMPLETE = "incomplete"
     """A log that ends early, or lacks some of what was counted."""
+    PRUNED = "pruned"
+    """A sweep stopped the run: its forecast left it hardly a chance."""
     OTHER = "other"
 
     @classmethod

@@ -7,7 +7,7 @@ objects that `sweep.py` works with.
 import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lodestar._errors import SweepError
 from lodestar.runs import Direction, RunStore
@@ -28,6 +28,9 @@ from lodestar.sweep.spaces import (
 )
 from lodestar.sweep.sweep import OnEvent, OnStart, SweepResult, run_trials
 from lodestar.sweep.trial import Job, Trial
+
+if TYPE_CHECKING:
+    from lodestar.pruning import Pruner
 
 Space = str | Path | AbstractSpace | Sequence[Trial]
 
@@ -54,6 +57,7 @@ def run_sweep(
     cut_diverged: bool = True,
     retry_failed: bool = False,
     add: bool = False,
+    prune: "bool | Pruner" = False,
     log_to: str | None = None,
     on_start: OnStart | None = None,
     on_event: OnEvent | None = None,
@@ -64,7 +68,8 @@ def run_sweep(
     or CSV file, schedules in words ("cosine:1e-3, linear:3e-3:warmup=0.05"), or trials of your own; `runs` how many of
     it (default 100, or all a file holds); `peak` the lowest and highest peak rate. `executor` is None (this machine),
     "ray", a "ray://" address, or an executor. A trial that takes longer than `trial_timeout` (seconds, or "30m") is
-    stopped and failed. Called again after a kill, only what is missing is made.
+    stopped and failed. `prune` stops those that have hardly a chance to become the best. Called again after a kill,
+    only what is missing is made.
     """
     job = make_job(
         function, command, metric_name=metric_name, direction=direction, task=task, cut_diverged=cut_diverged
@@ -80,10 +85,25 @@ def run_sweep(
         identity=identity(job, chosen, trials, seed=seed),
         retry_failed=retry_failed,
         add=add,
+        prune=make_pruner(prune, executor or place),
         log_to=log_to,
         on_start=on_start,
         on_event=on_event,
     )
+
+
+def make_pruner(prune: "bool | Pruner", on: str | AbstractExecutor | None) -> "Pruner | None":
+    """None for a sweep whose trials all run to their end."""
+    if prune and isinstance(on, str) and on != "local":
+        raise SweepError(
+            f"--prune is for trials on this machine, not on {on!r}. Fix: leave out --prune (for tune, add "
+            "--no-prune), or --on"
+        )
+    if prune is True:
+        from lodestar.pruning import Pruner
+
+        return Pruner()
+    return prune or None
 
 
 def make_job(function: str | Callable[..., Any] | None, command: str | None, **facts: Any) -> Job:

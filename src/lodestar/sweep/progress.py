@@ -4,7 +4,7 @@ import dataclasses
 import math
 import time
 
-from lodestar.runs import Direction, Run, Status
+from lodestar.runs import Direction, NoteKind, Run, Status
 from lodestar.sweep.events import Done, Event, Failed, Reported, Started
 
 
@@ -25,7 +25,7 @@ class SweepProgress:
     def __init__(self, total: int, *, before: int = 0, slots: int = 1, seconds: tuple[float, ...] = ()):
         self.total, self.before, self.slots = total, before, slots
         self.running: dict[str, Running] = {}
-        self.finished = self.diverged = self.cut_short = 0
+        self.finished = self.diverged = self.cut_short = self.pruned = 0
         self.failed: list[Failed] = []
         self.best: tuple[str, float] | None = None
         self.began = time.monotonic()
@@ -34,7 +34,7 @@ class SweepProgress:
     @property
     def ended(self) -> int:
         """Trials that ended in this call."""
-        return self.finished + self.diverged + self.cut_short + len(self.failed)
+        return self.finished + self.diverged + self.cut_short + self.pruned + len(self.failed)
 
     @property
     def seconds(self) -> float:
@@ -62,7 +62,9 @@ class SweepProgress:
 
     def _count(self, run: Run) -> None:
         self.diverged += run.status is Status.DIVERGED
-        self.cut_short += run.status is Status.CUT_SHORT
+        pruned = any(note.kind is NoteKind.PRUNED for note in run.notes) and run.status is Status.CUT_SHORT
+        self.pruned += pruned
+        self.cut_short += run.status is Status.CUT_SHORT and not pruned
         self.finished += run.status is Status.FINISHED
         if run.status is Status.FINISHED:
             self.see(run.name, run.final_metric, run.direction)

@@ -25,6 +25,7 @@ class Recorder:
     def __init__(self, trial: Trial, *, cut_diverged: bool = True, on_progress: Progress | None = None):
         self.trial = trial
         self.cut: str | None = None
+        self.pruned: str | None = None  # set by another thread: why the sweep stops this trial
         self.notes: list[Note] = []
         self._curves = {name: bytearray() for name in ("loss", "metric", "lr")}
         self._lost = Lost(trial.total_steps) if cut_diverged else None
@@ -33,9 +34,9 @@ class Recorder:
         self._last: dict[str, float | None] = {"loss": None, "metric": None}
 
     def __call__(self, step: int, *, loss: Any = None, metric: Any = None, lr: Any = None) -> None:
-        """Keep what is reported; raise `TrialCut` if the trial is lost."""
-        if self.cut is not None:
-            raise TrialCut(self.cut)
+        """Keep what is reported; raise `TrialCut` if the trial is lost, or stopped."""
+        if self.cut is not None or self.pruned is not None:
+            raise TrialCut(self.cut or self.pruned)
         at = _step(step)
         given = {name: _number(name, v) for name, v in (("loss", loss), ("metric", metric)) if v is not None}
         if not given and lr is None:
@@ -89,6 +90,8 @@ class Recorder:
             notes.append(Note(f"steps go up to {last}, but {trial.total_steps} were planned", NoteKind.STEPS))
         if self.cut is not None:
             notes.append(Note(f"cut at step {last} of {trial.total_steps}: {self.cut}", NoteKind.INCOMPLETE))
+        elif self.pruned is not None and last < trial.total_steps:
+            notes.append(Note(f"stopped at step {last} of {trial.total_steps}: {self.pruned}", NoteKind.PRUNED))
         if not len(curves["lr"][0]):
             notes.append(Note("no learning rate was reported, and the sweep set none", NoteKind.MISSING))
         return Run(

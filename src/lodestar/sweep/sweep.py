@@ -10,7 +10,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lodestar._errors import SweepError
 from lodestar.runs import Run, RunStore, segment
@@ -23,6 +23,10 @@ from lodestar.sweep.journal import Past, SweepJournal, folder_beside, held
 from lodestar.sweep.keeper import Keeper
 from lodestar.sweep.progress import SweepProgress
 from lodestar.sweep.trial import Job, Trial
+
+if TYPE_CHECKING:
+    from lodestar.pruning import Pruner
+    from lodestar.sweep.prune import SweepPruner
 
 OnEvent = Callable[[Event, SweepProgress], None]
 OnStart = Callable[[SweepProgress], None]
@@ -43,6 +47,7 @@ class SweepResult:
     failed: tuple[Failed, ...]
     best: tuple[str, float] | None
     seconds: float
+    pruned: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         failed = [
@@ -62,6 +67,7 @@ def run_trials(
     identity: Mapping[str, Any] | None = None,
     retry_failed: bool = False,
     add: bool = True,
+    prune: "Pruner | None" = None,
     log_to: str | None = None,
     on_start: OnStart | None = None,
     on_event: OnEvent | None = None,
@@ -69,7 +75,8 @@ def run_trials(
     """Make every trial whose run is not in the store yet, and did not fail before.
 
     `identity` tells this sweep from others into the same store (default: the job); with `add` they may share it.
-    `retry_failed` runs failed ones again. `log_to` names a tracker that gets every run as well: "mlflow:...".
+    `retry_failed` runs failed ones again; `prune` stops trials without a chance to become the best. `log_to` names a
+    tracker that gets every run as well: "mlflow:...".
     """
     if os.environ.get(WORKER_MARK):
         raise SweepError(
@@ -95,7 +102,8 @@ def run_trials(
         if left:
             kept.make()  # what cannot be written to is told before any trial runs
             segment.encode((), {})  # Arrow takes a moment to load, and the first run that comes must not wait for it
-            _carry(executor.run(job, left), Keeper(kept, _writer(log_to)), journal, progress, on_event)
+            pruner = None if prune is None else _pruner(prune, executor, job, kept)
+            _carry(executor.run(job, left), Keeper(kept, _writer(log_to)), journal, progress, on_event, pruner)
         if progress.ended >= MERGE_FROM:
             kept.compact()
     failed_before = sum(trial.name in skipped for trial in trials)
@@ -103,7 +111,12 @@ def run_trials(
 
 
 def _carry(
-    events: Iterator[Event], keeper: Keeper, journal: SweepJournal, progress: SweepProgress, on_event: OnEvent | None
+    events: Iterator[Event],
+    keeper: Keeper,
+    journal: SweepJournal,
+    progress: SweepProgress,
+    on_event: OnEvent | None,
+    pruner: "SweepPruner | None",
 ) -> None:
     """Until all have ended; whatever happens, runs handed over are stored before this returns."""
     try:
@@ -115,10 +128,22 @@ def _carry(
                     journal.add(event)
                 keeper.check()
                 progress.take(event)
+                if pruner is not None:
+                    pruner.take(event)
                 if on_event is not None:
                     on_event(event, progress)
     finally:
         keeper.close()
+
+
+def _pruner(prune: "Pruner", executor: AbstractExecutor, job: Job, store: RunStore) -> "SweepPruner":
+    """It knows all runs of this metric and task that the store holds."""
+    from lodestar.sweep.prune import SweepPruner  # SciPy and the fit: workers import this file too
+
+    pruner = SweepPruner(prune, executor, job)
+    wanted = (job.metric_name, job.direction, job.task)
+    pruner.remember(r for r in store.iter() if (r.metric_name, r.direction, r.facts.task) == wanted)
+    return pruner
 
 
 def _listed(store: RunStore, trials: Sequence[Trial]) -> dict[str, RunSummary]:
@@ -157,6 +182,7 @@ def _result(store: RunStore, trials: int, progress: SweepProgress, failed_before
         failed=tuple(progress.failed),
         best=progress.best,
         seconds=progress.seconds,
+        pruned=progress.pruned,
     )
 
 

@@ -23,3 +23,7 @@ class AbstractExecutor(abc.ABC):
     @abc.abstractmethod
     def run(self, job: Job, trials: Iterable[Trial]) -> Iterator[Event]:
         """Run all trials; yields events until each has ended as `Done` or `Failed`. Closing the iterator stops all."""
+
+    def stop(self, trial: Trial, reason: str) -> bool:
+        """Ask a running trial to end at its next report, as a run that was cut short; False if that cannot be done."""
+        return False

@@ -58,6 +58,7 @@ class LocalExecutor(AbstractExecutor):
         self._kept: list[LocalWorker] = []
         self._claimed = Cores()
         self._cores: list[tuple[int, ...]] = []
+        self._crew: _Crew | None = None
 
     @property
     def slots(self) -> int:
@@ -77,7 +78,7 @@ class LocalExecutor(AbstractExecutor):
         self.logs.mkdir(parents=True, exist_ok=True)
         if not self._cores:
             self._cores = self._claimed.claim(self._slots, self._threads) if self._pin else [()] * self._slots
-        crew = _Crew(self, job, iter(trials), self._kept)
+        crew = self._crew = _Crew(self, job, iter(trials), self._kept)
         self._kept = []
         try:
             yield from crew.work()
@@ -94,6 +95,12 @@ class LocalExecutor(AbstractExecutor):
             if not self._kept:
                 self._claimed.free()
                 self._cores = []
+
+    def stop(self, trial: Trial, reason: str) -> bool:
+        workers = [] if self._crew is None else [w for w in self._crew.workers if w.trial == trial]
+        for worker in workers:
+            worker.stop(reason)
+        return bool(workers)
 
     def hire(self, job: Job, number: int, *, sets_rate: bool) -> LocalWorker:
         """A new worker process for slot `number`."""

@@ -83,6 +83,11 @@ class LocalWorker:
         self._log = self.logs / f"{file_name(self.trial.name)}.log"
         self._send({"kind": "trial", "trial": wire.plain_trial(self.trial), "log": str(self._log)})
 
+    def stop(self, reason: str) -> None:
+        """Ask it to end its trial at the next report."""
+        if self.trial is not None:
+            self._send({"kind": "stop", "trial": self.trial.name, "reason": reason})
+
     def messages(self) -> list[dict[str, Any]]:
         """What has arrived; waits for nothing."""
         messages: list[dict[str, Any]] = []

@@ -24,11 +24,18 @@ def check(job: Job, *, sets_rate: bool = True) -> None:
 
 
 def carry_out(
-    job: Job, trial: Trial, *, on_progress: Progress | None = None, after: Callable[[], None] | None = None
+    job: Job,
+    trial: Trial,
+    *,
+    on_start: Callable[[Recorder], None] | None = None,
+    on_progress: Progress | None = None,
+    after: Callable[[], None] | None = None,
 ) -> Run:
-    """Make one run. `on_progress(step, loss, metric)` is called now and then, from the trial's own thread; `after` as
-    soon as the user's code has ended, however it did."""
+    """Make one run. `on_start` gets what keeps its reports; `on_progress(step, loss, metric)` is called now and then,
+    from the trial's own thread; `after` as soon as the user's code has ended, however it did."""
     recorder = Recorder(trial, cut_diverged=job.cut_diverged, on_progress=on_progress)
+    if on_start is not None:
+        on_start(recorder)
     try:
         ended = _call(job, trial, recorder)
     finally:
@@ -67,9 +74,9 @@ def _call(job: Job, trial: Trial, recorder: Recorder) -> Any:
 
 def _forgiven(recorder: Recorder, what: str, failure: TrialFailed) -> None:
     """Many jobs stop themselves at a NaN: such a trial diverged, and is kept; any other failure is one."""
-    if recorder.cut is None and not recorder.lost_at_the_end:
+    if recorder.cut is None and recorder.pruned is None and not recorder.lost_at_the_end:
         raise failure from None
-    recorder.notes.append(Note(f"after the loss was lost, {what}"))
+    recorder.notes.append(Note(f"after {'it was stopped' if recorder.pruned else 'the loss was lost'}, {what}"))
 
 
 def _start(job: Job, trial: Trial) -> Callable[[Recorder], Any]:

@@ -22,7 +22,7 @@ from lodestar.sweep.events import FailureKind, TrialFailed
 from lodestar.sweep.executors import guard, wire, work
 from lodestar.sweep.executors.output import CappedLog
 from lodestar.sweep.executors.surroundings import Surroundings
-from lodestar.sweep.recorder import Progress
+from lodestar.sweep.recorder import Progress, Recorder
 from lodestar.sweep.trial import Job, Trial
 
 TRIM_SECONDS = 0.5
@@ -45,6 +45,7 @@ class _Worker:
     def __init__(self, end: wire.Wire):
         self._wire = end
         self._trial: Trial | None = None
+        self._recorder: Recorder | None = None
         self._reporting = threading.Lock()
         self._log = CappedLog()
         self._inbox: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
@@ -77,7 +78,9 @@ class _Worker:
         self._log.lead_to(log)
         began = time.perf_counter()
         try:
-            run = work.carry_out(job, trial, on_progress=self._progress(trial), after=surroundings.restore)
+            run = work.carry_out(
+                job, trial, on_start=self._keep, on_progress=self._progress(trial), after=surroundings.restore
+            )
             ended = {"kind": "done", "run": wire.plain_run(run)}
         except TrialFailed as failure:
             ended = {"kind": "failed", "how": failure.kind, "reason": failure.reason, "detail": failure.detail}
@@ -91,6 +94,15 @@ class _Worker:
             self._trial = None
         self._log.finish()
         self._wire.send({**ended, "seconds": time.perf_counter() - began, "retire": self._retire()})
+
+    def _keep(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def _prune(self, name: str, reason: str) -> None:
+        """The trial ends at its next report, if it is still the one that is meant."""
+        recorder = self._recorder
+        if recorder is not None and recorder.trial.name == name:
+            recorder.pruned = reason
 
     def _progress(self, trial: Trial) -> Progress:
         """Sends a trial's reports on, until it has ended: a thread it left behind may go on reporting."""
@@ -147,7 +159,10 @@ class _Worker:
             message = self._wire.receive()
             if message is None:
                 os._exit(1)
-            self._inbox.put(message)
+            if message["kind"] == "stop":
+                self._prune(message["trial"], message["reason"])
+            else:
+                self._inbox.put(message)
 
 
 def _memory() -> float:

@@ -1,0 +1,114 @@
+"""Which schedules to try next: those by which the best is expected to improve most.
+
+Comes in: the runs so far. Goes out: schedules, what they are expected to gain, and the forecast of the best one. A
+response is fitted to the runs (how training answers to the rate); of some hundred quasi-random schedules, those of the
+largest expected improvement are taken. The best so far is the model's reading of the schedules tried, not the luckiest
+run; only what the model does not know counts as a chance, luck does not.
+"""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lodestar._errors import PrepareError
+from lodestar.fitting.dataset import prepare
+from lodestar.fitting.response.cells import cell_runs
+from lodestar.fitting.response.response import fit_response
+from lodestar.forecaster.response.history import CELLS
+from lodestar.forecaster.response.response import Response
+from lodestar.runs import Direction, Run, Status
+from lodestar.schedules import trapezoid
+from lodestar.sweep.spaces import QuasiRandom, Range
+from lodestar.sweep.trial import Trial
+
+_DRAWN = 512
+_LEVEL = 0.8
+_WORTH = 0.1  # an expected gain below this share of what luck does to a run is none
+
+
+@dataclasses.dataclass(frozen=True)
+class Prospect:
+    """Schedules to try, the gain expected of the best of them, and the forecast of the best schedule known.
+
+    Metrics are in the user's units. `worth` is False where the gain is lost in luck.
+    """
+
+    trials: tuple[Trial, ...]
+    gain: float
+    final: float
+    lower: float
+    upper: float
+    worth: bool
+    runs: int
+
+
+def propose(
+    runs: Sequence[Run], space: QuasiRandom, count: int, total_steps: int, *, number: int, seed: int
+) -> Prospect | None:
+    """The next `count` trials, named from `number` on; None while there are too few runs to learn from."""
+    try:
+        data = prepare([run for run in runs if run.status is not Status.DIVERGED])
+        fitted = fit_response(data, seed=seed)
+    except (PrepareError, ValueError, np.linalg.LinAlgError):  # nothing to be learned from these yet
+        return None
+    if fitted is None:
+        return None
+    response, sign = fitted[0], 1.0 if data.recipe.direction is Direction.MAX else -1.0
+    drawn = within(runs, space).trials(_DRAWN, CELLS, seed=seed + number)
+    rates = np.stack([trial.schedule.rates for trial in drawn if trial.schedule is not None])
+    finals = response.finals(rates)
+    best = float(np.max(sign * response.finals(cell_runs(data).rates).centre))
+    gains = expected_gain(sign * finals.centre - best, finals.doubt)
+    picked = [part[np.argmax(gains[part])] for part in (np.arange(first, len(gains), count) for first in range(count))]
+    units, top = data.recipe.normaliser.metric, int(np.argmax(sign * finals.centre - finals.doubt))
+    final, lower, upper = _interval(response, units, finals.centre[top], finals.deviation[top])
+    gain = float(gains[picked].max())
+    luck = math.sqrt(max(float(finals.deviation[top] ** 2 - finals.doubt[top] ** 2), 0.0))
+    return Prospect(
+        tuple(_trial(drawn[place], number + order, total_steps, seed) for order, place in enumerate(picked)),
+        abs(float(units.inverse(sign * (best + gain)) - units.inverse(sign * best))),
+        final,
+        lower,
+        upper,
+        gain >= _WORTH * luck,
+        len(data),
+    )
+
+
+def expected_gain(ahead: NDArray[np.float64], doubt: NDArray[np.float64]) -> NDArray[np.float64]:
+    """By how much a normal variable, `ahead` of the best on average, is expected to lie above it."""
+    doubt = np.maximum(doubt, 1e-12)
+    z = ahead / doubt
+    below = np.array([0.5 * math.erfc(-value / math.sqrt(2.0)) for value in z])
+    return ahead * below + doubt * np.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi)
+
+
+def within(runs: Sequence[Run], space: QuasiRandom) -> QuasiRandom:
+    """The space without the peak rates above which runs diverged; half of the way there, in the logarithm, stays."""
+    fine = [run.peak_lr for run in runs if run.status is not Status.DIVERGED and math.isfinite(run.peak_lr)]
+    lost = [run.peak_lr for run in runs if run.status is Status.DIVERGED and run.peak_lr > max(fine, default=0.0)]
+    if not fine or not lost:
+        return space
+    high = min(math.sqrt(max(fine) * min(lost)), space.peak.high)
+    return dataclasses.replace(space, peak=Range(min(space.peak.low, high), high, log=True))
+
+
+def _trial(drawn: Trial, number: int, total_steps: int, seed: int) -> Trial:
+    assert drawn.schedule is not None
+    settings = {name: float(value) for name, value in drawn.settings.items()}
+    schedule = trapezoid(drawn.schedule.peak, total_steps, **settings)
+    return Trial(name_of(number, seed), 1000 * seed + number, total_steps, schedule, settings)
+
+
+def name_of(number: int, seed: int) -> str:
+    """What the `number`-th trial is called."""
+    return f"tune{seed}-{number:04d}"
+
+
+def _interval(response: Response, units, centre: float, deviation: float) -> tuple[float, float, float]:
+    half = response.mixture.width(0.0, _LEVEL) * deviation
+    lower, upper = sorted(float(units.inverse(centre + side * half)) for side in (-1.0, 1.0))
+    return float(units.inverse(centre)), lower, upper

@@ -1,0 +1,105 @@
+"""Pruning in a sweep: a trial is stopped in its worker, kept as cut short, and learned from after a resume."""
+
+import pytest
+from tests.pruned import learned_pruner
+from tests.responding import TOTAL, run_of
+from tests.sweep.here import HereExecutor
+from tests.sweep.jobs import named
+
+from lodestar._errors import SweepError
+from lodestar.pruning import Pruner, Verdict, VerdictKind
+from lodestar.runs import Direction, NoteKind, RunStore, Series, Status
+from lodestar.schedules import parse
+from lodestar.sweep import Done, Job, LocalExecutor, Reported, Started, Trial, run_sweep, run_trials
+from lodestar.sweep.prune import SweepPruner
+from lodestar.sweep.sweep import _pruner
+
+
+class Asked(HereExecutor):
+    """An executor that remembers which trials it was asked to stop."""
+
+    def __init__(self):
+        super().__init__()
+        self.stopped: list[tuple[str, str]] = []
+
+    def stop(self, trial, reason):
+        self.stopped.append((trial.name, reason))
+        return True
+
+
+class Impatient(Pruner):
+    """Stops the trial called `bad` at the first look, learned or not."""
+
+    def judge(self, run, schedule=None):
+        kind = VerdictKind.HOPELESS if run.name == "bad" else VerdictKind.LEARNING
+        return Verdict(kind, "it is called bad")
+
+
+def trial_of(name: str, words: str) -> Trial:
+    return Trial(name, 0, TOTAL, parse(words, TOTAL))
+
+
+def test_a_trial_without_a_chance_is_stopped_by_its_reports_and_another_is_not():
+    executor = Asked()
+    follower = SweepPruner(learned_pruner(), executor, Job("m:f"))
+    follower._background._next = float("inf")
+    for name, words in (("bad", "constant:3e-4"), ("good", "wsd:1e-2")):
+        trial = trial_of(name, words)
+        run = run_of(parse(words, TOTAL), 5)
+        follower.take(Started(trial, "here"))
+        for step, value in zip(run.metric.steps, run.metric.values, strict=True):
+            follower.take(Reported(trial, int(step), float(run.loss.until(step).values[-1]), float(value)))
+    assert {name for name, _ in executor.stopped} == {"bad"}
+    assert "its chance to end better than the best so far" in executor.stopped[0][1]
+
+
+def test_a_stopped_trial_ends_at_its_next_report_and_is_kept_as_cut_short(tmp_path):
+    settings = {"seconds": 20.0}
+    trials = [Trial(name, seed, 200, parse("constant:0.1", 200), settings) for seed, name in enumerate(["bad", "ok"])]
+    trials[1] = Trial("ok", 1, 200, parse("constant:0.1", 200), {"seconds": 0.1})
+    with LocalExecutor(2, pin=False) as executor:
+        result = run_trials(Job(named("slow")), trials, tmp_path / "runs", executor, prune=Impatient())
+    assert (result.finished, result.pruned, result.cut_short, result.failed) == (1, 1, 0, ())
+    run = RunStore.open(tmp_path / "runs").read(["bad"])[0]
+    assert run.status is Status.CUT_SHORT and run.last_step < 200
+    assert [str(note) for note in run.notes if note.kind is NoteKind.PRUNED] == [
+        f"stopped at step {run.last_step} of 200: it is called bad"
+    ]
+
+
+class Attentive(Pruner):
+    """Tells of what it learned, without a fit."""
+
+    def __init__(self):
+        super().__init__()
+        self.heard: list[str] = []
+
+    def learn(self, runs):
+        self.heard = sorted(run.name for run in runs)
+        return self.learned
+
+
+def test_a_resumed_sweep_learns_from_what_is_in_the_store(tmp_path):
+    trials = [trial_of(f"t{number}", "constant:0.1") for number in range(4)]
+    run_trials(Job(named("good")), trials[:3], tmp_path / "runs", HereExecutor())
+    other = Job(named("good"), metric_name="another")
+    run_trials(other, [trial_of("other", "constant:0.1")], tmp_path / "runs", HereExecutor())
+    pruner = Attentive()
+    follower = _pruner(pruner, HereExecutor(), Job(named("good")), RunStore.open(tmp_path / "runs"))
+    follower._background.wait()
+    assert pruner.heard == ["t0", "t1", "t2"]
+
+
+def test_runs_without_a_metric_teach_nothing_and_do_no_harm():
+    follower = SweepPruner(Pruner(), Asked(), Job("m:f", direction="min"))
+    run = run_of(parse("constant:1e-3", TOTAL), 1, direction=Direction.MIN).replace(metric=Series.empty())
+    trial = trial_of("bare", "constant:1e-3")
+    follower.take(Started(trial, "here"))
+    follower.take(Reported(trial, 40, 1.0, None))
+    follower.take(Done(trial, run, 1.0))
+    assert follower._ended == []
+
+
+def test_pruning_on_ray_is_refused_in_a_sentence(tmp_path):
+    with pytest.raises(SweepError, match=r"--prune is for trials on this machine, not on 'ray'. Fix"):
+        run_sweep(named("good"), out=tmp_path / "runs", seed=0, total_steps=10, executor="ray", prune=True)

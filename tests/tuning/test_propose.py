@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+from tests.responding import TOTAL, run_of, runs
+
+from lodestar.runs import Direction, Status
+from lodestar.schedules import parse
+from lodestar.sweep import QuasiRandom, Range
+from lodestar.tuning.propose import Prospect, expected_gain, propose, within
+
+SPACE = QuasiRandom(peak=Range(3e-4, 1e-2, log=True))
+
+
+@pytest.fixture(scope="module")
+def prospect() -> Prospect:
+    found = propose(runs(12), SPACE, 2, TOTAL, number=12, seed=3)
+    assert found is not None
+    return found
+
+
+def test_the_next_schedules_end_better_than_all_tried_so_far(prospect):
+    tried = max(run.final_metric for run in runs(12))
+    assert all(run_of(trial.schedule, 99).final_metric > tried for trial in prospect.trials)
+
+
+def test_trials_have_names_and_seeds_of_their_own_and_the_length_asked_for(prospect):
+    assert [trial.name for trial in prospect.trials] == ["tune3-0012", "tune3-0013"]
+    assert len({trial.seed for trial in prospect.trials}) == 2
+    assert all(len(trial.schedule) == trial.total_steps == TOTAL for trial in prospect.trials)
+    assert prospect.trials[0].schedule != prospect.trials[1].schedule
+
+
+def test_the_forecast_of_the_best_schedule_has_an_interval_and_a_gain(prospect):
+    assert prospect.lower < prospect.final < prospect.upper
+    assert prospect.gain > 0 and prospect.worth
+
+
+def test_too_few_runs_propose_nothing():
+    assert propose(runs(2), SPACE, 1, TOTAL, number=2, seed=0) is None
+
+
+def test_the_expected_gain_is_that_of_a_normal_variable():
+    """By simulation: a variable 0.5 below the best, with a deviation of 1."""
+    drawn = np.random.default_rng(0).normal(-0.5, 1.0, 400_000)
+    found = expected_gain(np.array([-0.5, 2.0, -2.0]), np.array([1.0, 1e-9, 1e-9]))
+    assert found[0] == pytest.approx(np.maximum(drawn, 0).mean(), rel=0.02)
+    assert found[1:] == pytest.approx([2.0, 0.0])
+
+
+def test_rates_above_which_runs_diverged_are_left_out():
+    fine = run_of(parse("constant:1e-3", TOTAL), 1)
+    lost = run_of(parse("constant:4e-3", TOTAL), 2, direction=Direction.MAX).replace(status=Status.DIVERGED)
+    assert within([fine, lost], SPACE).peak.high == pytest.approx(2e-3)
+    low = lost.replace(lr=run_of(parse("constant:5e-4", TOTAL), 3).lr)
+    assert within([fine, low], SPACE) == SPACE  # it diverged below a rate that did well: no matter of the rate
