@@ -321,8 +321,9 @@ class Controller:
         proposed = state.schedule.lr_at if self.shadow else self.used
         rates = tuple((s, proposed(s)) for s in steps)
         window = state.settled // clock.window
-        ahead = self._ahead(step)
-        self.journal.decide(dataclasses.replace(decision, window=window, step=step, lr=rates, note=note, ahead=ahead))
+        when = {"window": window, "step": step, "lr": rates, "note": note, "ahead": self._ahead(step)}
+        factor = None if state.rescale == 1.0 else state.rescale
+        self.journal.decide(dataclasses.replace(decision, rescale=factor, **when))
 
     def _ahead(self, step: int) -> tuple[Ahead, ...]:
         """What is planned to the end of the run, for those who watch; a base schedule is not asked that far ahead."""

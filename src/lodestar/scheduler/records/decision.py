@@ -11,6 +11,7 @@ import numbers
 from collections.abc import Mapping
 from typing import Any
 
+from lodestar._extras import picture
 from lodestar.scheduler.records.command import Command
 from lodestar.scheduler.records.outcome import Outcome, outcome_of
 
@@ -53,6 +54,7 @@ class Decision:
     lr: tuple[tuple[int, float], ...] = ()  # (step, lr) over the next window
     note: str = ""
     ahead: tuple[Ahead, ...] = ()  # what is planned from here to the end of the run, thinned
+    rescale: float | None = None  # the forecaster sees the job's rates times this; None: as they are
     command: Command | None = None  # that was obeyed or refused: who asked for it, and when
 
     @property
@@ -64,6 +66,9 @@ class Decision:
     def last_lr(self) -> float | None:
         """The learning rate the next window ends with."""
         return self.lr[-1][1] if self.lr else None
+
+    def _repr_html_(self) -> str | None:
+        return picture(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, the outcome as its kind and as its sentence."""

@@ -64,13 +64,16 @@ class PointsWriter:
         return None
 
 
-def read_points(log: Path, job: str | None) -> NDArray[np.void]:
-    """The points of a job in the order of their steps, as it stands; empty where there are none, or no such file."""
+def read_points(log: Path, job: str | None, last: int | None = None) -> NDArray[np.void]:
+    """The points of a job in the order of their steps, or those of the `last` records; empty where there are none."""
     path = points_path(log)
     try:
         with path.open("rb") as stream:
             if stream.read(len(_HEAD)) != _HEAD:
                 return np.empty(0, RECORD)
+            if last is not None:
+                whole = (stream.seek(0, os.SEEK_END) - len(_HEAD)) // RECORD.itemsize
+                stream.seek(len(_HEAD) + max(whole - last, 0) * RECORD.itemsize)
             data = stream.read()
     except OSError:
         return np.empty(0, RECORD)
