@@ -43,7 +43,7 @@ def serving(folder: Path, model: Path | None = None) -> Iterator[str]:
     """The address of a server that watches `folder`."""
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    app = application(Jobs([folder]), Outlooks(None, model), TOKEN, "127.0.0.1")
+    app = application(Jobs([folder]), Outlooks(None, model), TOKEN, "127.0.0.1", lambda: server.should_exit)
     config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1, lifespan="off")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
@@ -53,6 +53,6 @@ def serving(folder: Path, model: Path | None = None) -> Iterator[str]:
     try:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
     finally:
-        server.should_exit = server.force_exit = True
+        server.should_exit = True
         thread.join(20)
         listening.close()

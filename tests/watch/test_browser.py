@@ -31,7 +31,7 @@ def browser(tmp_path_factory):
 @pytest.fixture
 def job(tmp_path, forecaster):
     made = a_job(tmp_path, forecaster)
-    train(made, 1, 80)
+    train(made, 1, 81)
     return made
 
 
@@ -50,12 +50,18 @@ def text(browser: Browser, selector: str) -> str:
     return browser.js(f"document.querySelector({json.dumps(selector)}).innerText")
 
 
+def slide(browser: Browser, place: int, value: int) -> None:
+    browser.js(
+        f"(() => {{const i = document.querySelectorAll('#sliders input')[{place}]; i.value = {value};"
+        "i.dispatchEvent(new Event('input'))})()"
+    )
+
+
 def test_new_points_and_decisions_arrive_without_a_reload(page, job):
     page.js("window.mark = 1")
     page.wait("document.querySelector('#lead').innerText.includes('step 80 of 200')")
     before = page.js("document.querySelectorAll('#decisions tbody tr').length")
-    train(job, 81, 140)
-    job.close()
+    train(job, 82, 141)
     page.wait("document.querySelector('#lead').innerText.includes('140 of 200')")
     page.wait(f"document.querySelectorAll('#decisions tbody tr').length > {before}")
     assert page.js("window.mark") == 1
@@ -71,17 +77,13 @@ def test_dragging_the_rate_changes_the_forecast(page):
     assert "the plan at" in text(page, "#verdict")
     assert page.js("[...document.querySelectorAll('#charts .legend button')].some((b) => b.innerText === 'by hand')")
     higher = text(page, "#verdict")
-    page.js(
-        "(() => {const i = document.querySelectorAll('#sliders input')[4]; i.value = 10; i.dispatchEvent(new Event('input'))})()"
-    )
+    slide(page, 4, 10)
     page.wait(f"document.querySelector('#verdict').innerText !== {json.dumps(higher)}")
 
 
 def test_a_family_and_a_rate_are_drawn_and_forecast(page):
     page.wait("document.querySelectorAll('#family option').length > 3")
-    page.js(
-        "(() => {document.querySelector('#family').value = 'cosine'; document.querySelector('#rate').value = '0.002'})()"
-    )
+    page.js("document.querySelector('#family').value = 'cosine'; document.querySelector('#rate').value = '0.002'")
     page.click("#draw")
     page.wait("document.querySelector('#verdict').innerText.includes('forecast to end at')")
     page.click("#reset")
@@ -93,8 +95,7 @@ def test_pause_goes_to_the_job_and_comes_back_as_a_decision(page, job):
     page.click("[data-do=pause]")
     page.wait("document.querySelector('#said').innerText === 'Sent: pause.'")
     page.wait("document.querySelector('#wheelhint').innerText.includes('Waiting for the job')")
-    train(job, 81, 100)
-    job.close()
+    train(job, 82, 101)
     page.wait("document.querySelector('#decisions').innerText.includes('By Ada (page)')")
     page.wait("document.querySelector('#lead').innerText.includes('paused')")
     assert any(d.outcome is Outcome.PAUSED and d.command and d.command.by == "Ada (page)" for d in job.decisions)
@@ -102,14 +103,12 @@ def test_pause_goes_to_the_job_and_comes_back_as_a_decision(page, job):
 
 def test_a_schedule_drawn_by_hand_is_taken(page, job):
     page.wait("document.querySelectorAll('#sliders input').length > 3")
-    page.js(
-        "(() => {const i = document.querySelectorAll('#sliders input')[2]; i.value = 900; i.dispatchEvent(new Event('input'))})()"
-    )
+    slide(page, 2, 900)
     page.wait("!document.querySelector('[data-do=take]').disabled")
     drawn = page.js("document.querySelectorAll('#sliders b')[2].innerText")
     page.click("[data-do=take]")
     page.wait("document.querySelector('#said').innerText.startsWith('Sent: take')")
-    train(job, 81, 95)
+    train(job, 82, 95)
     taken = next(d for d in job.decisions if d.outcome is Outcome.TAKEN)
     assert taken.command is not None
     step, rate = taken.command.value[2]  # pyright: ignore[reportIndexIssue, reportOptionalSubscript, reportGeneralTypeIssues]
@@ -148,7 +147,10 @@ def test_hostile_names_are_text_and_the_policy_is_strict(browser, forecaster, tm
         assert EVIL in text(browser, "#warnings")
         assert browser.js("document.querySelectorAll('main img, main script').length") == 0
         assert browser.problems == []
-        blocked = "new Promise((done) => {document.addEventListener('securitypolicyviolation', (e) => done(e.effectiveDirective), {once: true});"
+        blocked = (
+            "new Promise((done) => {document.addEventListener('securitypolicyviolation', "
+            "(e) => done(e.effectiveDirective), {once: true});"
+        )
         inline = (
             "const s = document.createElement('script'); s.textContent = 'window.hacked = 1'; document.body.append(s)})"
         )
@@ -165,7 +167,7 @@ def test_a_killed_server_is_noticed_and_found_again(browser, job, tmp_path, monk
     with serving(tmp_path) as address:
         browser.open(address)
         browser.wait("document.querySelector('#link').innerText === 'live'")
-    train(job, 81, 100)  # the job does not notice
+    train(job, 82, 100)  # the job does not notice
     browser.wait("document.querySelector('#link').innerText.includes('does not answer')")
     browser.open("about:blank")
     assert job.warnings == []
@@ -187,7 +189,7 @@ def test_it_fits_a_phone_turns_dark_and_every_control_has_a_name(browser, job, t
 
 
 def test_a_job_that_is_over_takes_no_command_and_says_how_it_went(browser, job, tmp_path):
-    train(job, 81, 200)
+    train(job, 82, 200)
     shutil.copy(tmp_path / "run.jsonl", tmp_path / "older.jsonl")  # no points beside it
     with serving(tmp_path) as address:
         browser.open(f"{address}/#token={TOKEN}")

@@ -65,6 +65,7 @@ def _text(jobs: "Jobs") -> None:
 
 
 def _serve(jobs: "Jobs", store: "RunStore | None", model: Path | None, host: str, port: int) -> None:
+    import contextlib
     import secrets
     import socket
 
@@ -93,8 +94,10 @@ def _serve(jobs: "Jobs", store: "RunStore | None", model: Path | None, host: str
     token, shown = secrets.token_urlsafe(24), f"[{host}]" if ":" in host else host
     _screen.say(f"http://{shown}:{listening.getsockname()[1]}/#token={token}")
     _screen.err().print(_screen.safe("Open this address; with its token, the page may command. Ctrl-C ends it."))
-    app = application(jobs, Outlooks(store, model), token, host)
+    app = application(jobs, Outlooks(store, model), token, host, lambda: server.should_exit)
     settings = uvicorn.Config(
         app, log_level="warning", timeout_graceful_shutdown=1, server_header=False, lifespan="off"
     )
-    uvicorn.Server(settings).run(sockets=[listening])
+    server = uvicorn.Server(settings)
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run(sockets=[listening])

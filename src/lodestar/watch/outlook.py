@@ -70,14 +70,14 @@ class View:
         rates = ground.rates(np.array([k[0] for k in knots], float), np.array([k[1] for k in knots], float))
         if not rates[ground.first :].max() > 0:
             raise ValueError("a schedule must have a rate above zero somewhere. Fix: draw it higher")
-        judged = judge(ground.forecaster, rates[None], ground.context)
         made = what_if(ground.forecaster, rates, ground.context, LEVELS[-1])
+        final, lower, upper = made.final_metric
         fan = _fan(made, "metric", ground.total, {LEVELS[-1]: made})
         low, high = fan.ends[LEVELS[-1]]
         return {
-            "final": float(judged.centre[0]),
-            "lower": float(judged.lower[0]),
-            "upper": float(judged.upper[0]),
+            "final": final,
+            "lower": lower,
+            "upper": upper,
             "beyond": beyond(ground.forecaster, rates, ground.context),
             "knots": [list(knot) for knot in knots],
             "metric": {
@@ -213,7 +213,8 @@ def _alternatives(ground: _Ground, plan: NDArray[np.float64]) -> list[Alternativ
         places = 3 + choice.of(kind)
         if len(places):
             best = int(places[np.argmax(judged.merit[places])])
-            names[best] = f"{choice.names[best - 3]}{'' if kind == 'family' else ', a past run'}"
+            name, _, peak = choice.names[best - 3].partition(":")
+            names[best] = f"{name}, peak {float(peak):.3g}" if kind == "family" else f"as {choice.names[best - 3]} did"
     figures = np.stack([judged.centre, judged.lower, judged.upper], axis=1).tolist()
     return [Alternative(name, *figures[place], curve=ground.rest(rates[place])) for place, name in names.items()]
 

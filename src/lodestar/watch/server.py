@@ -7,7 +7,7 @@ called is data, never markup.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any
 
 from lodestar._errors import LodestarError
@@ -57,20 +57,15 @@ class Order(BaseModel):
     by: str = Field(max_length=100)
 
 
-def application(jobs: Jobs, outlooks: Outlooks, token: str, host: str) -> fastapi.FastAPI:
-    """The application. `token` is what a command must carry, `host` where the server listens."""
+def application(
+    jobs: Jobs, outlooks: Outlooks, token: str, host: str, ending: Callable[[], bool] = lambda: False
+) -> fastapi.FastAPI:
+    """The application. `token` is what a command must carry, `host` where the server listens, `ending` if it ends."""
     app = fastapi.FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     text, policy = page()
     streams = [0]
 
-    @app.middleware("http")
-    async def guarded(request: Request, call_next: Any) -> Any:
-        why_not = refusal(request.method, request.headers, host)
-        if why_not is None and int(request.headers.get("content-length") or 0) > LARGEST:
-            why_not = f"a request must not be larger than {LARGEST} bytes"
-        answer = _refused(why_not, 403) if why_not else await call_next(request)
-        answer.headers.update(_headers(policy))
-        return answer
+    app.add_middleware(_Guarded, host=host, policy=policy)
 
     @app.exception_handler(LodestarError)
     async def said(request: Request, error: LodestarError) -> JSONResponse:
@@ -89,7 +84,7 @@ def application(jobs: Jobs, outlooks: Outlooks, token: str, host: str) -> fastap
     async def stream(job: str = "") -> Any:
         if streams[0] >= MOST_STREAMS:
             return _refused(f"{MOST_STREAMS} pages watch already. Fix: close one", 503)
-        return StreamingResponse(_counted(streams, _news(jobs, outlooks, job)), media_type="text/event-stream")
+        return StreamingResponse(_counted(streams, _news(jobs, outlooks, job, ending)), media_type="text/event-stream")
 
     @app.post("/api/what-if")
     def foresee(asked: WhatIf) -> dict[str, Any]:
@@ -111,8 +106,34 @@ def application(jobs: Jobs, outlooks: Outlooks, token: str, host: str) -> fastap
     return app
 
 
-def _headers(policy: str) -> dict[str, str]:
-    return {
+class _Guarded:
+    """Refuses what `guard` does, and sends the policy with every answer. Streams pass as they come."""
+
+    def __init__(self, app: Any, host: str, policy: str):
+        self._app, self._host, self._headers = app, host, _headers(policy)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return
+        request = Request(scope)
+        why_not = refusal(request.method, request.headers, self._host)
+        if why_not is None and not _small(request.headers.get("content-length")):
+            why_not = f"a request must not be larger than {LARGEST} bytes"
+
+        async def with_policy(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *self._headers]
+            await send(message)
+
+        await (_refused(why_not, 403) if why_not else self._app)(scope, receive, with_policy)
+
+
+def _small(length: str | None) -> bool:
+    return length is None or (length.isdecimal() and int(length) <= LARGEST)
+
+
+def _headers(policy: str) -> list[tuple[bytes, bytes]]:
+    named = {
         "content-security-policy": policy,
         "x-content-type-options": "nosniff",
         "referrer-policy": "no-referrer",
@@ -120,6 +141,7 @@ def _headers(policy: str) -> dict[str, str]:
         "cross-origin-opener-policy": "same-origin",
         "cache-control": "no-store",
     }
+    return [(name.encode(), value.encode()) for name, value in named.items()]
 
 
 def _refused(sentence: str, status: int) -> JSONResponse:
@@ -135,11 +157,11 @@ async def _counted(streams: list[int], news: AsyncIterator[str]) -> AsyncIterato
         streams[0] -= 1
 
 
-async def _news(jobs: Jobs, outlooks: Outlooks, key: str) -> AsyncIterator[str]:
+async def _news(jobs: Jobs, outlooks: Outlooks, key: str, ending: Callable[[], bool]) -> AsyncIterator[str]:
     """The table whenever it changes, and the job that is looked at whenever it does."""
     told: dict[str, str] = {}
     idle = 0.0
-    while True:
+    while not ending():
         news = await run_in_threadpool(_new, jobs, outlooks, key, told)
         for name, data in news:
             yield f"event: {name}\ndata: {data}\n\n"

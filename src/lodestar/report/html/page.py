@@ -164,8 +164,8 @@ def _json(data: object) -> str:
 
 
 def renderer(*names: str, extra: str = "") -> str:
-    """The script that draws charts, with more files of this folder and more text behind it."""
-    parts = [*(asset(name) for name in (*SCRIPTS, *names)), extra]
+    """The script that draws charts, with more text and more files of this folder behind it."""
+    parts = [*map(asset, SCRIPTS), extra, *map(asset, names)]
     return '(()=>{"use strict";\n' + "\n".join(parts) + "\n})();"
 
 
