@@ -27,6 +27,7 @@ from lodestar.runs.run import Series
 from lodestar.runs.store import RunStore
 from lodestar.scheduler import Outcome
 from lodestar.scheduler.checkpoint import fingerprint
+from lodestar.scheduler.records.command import checked_value
 from lodestar.schedules import parse
 from lodestar.watch.jobs import Job
 
@@ -67,7 +68,9 @@ class View:
         if self._ground is None:
             raise ForecasterError(self.what_if)
         ground = self._ground
-        rates = ground.rates(np.array([k[0] for k in knots], float), np.array([k[1] for k in knots], float))
+        checked_value("take", knots)
+        steps, lr = np.array(knots, float).T
+        rates = ground.rates(steps, lr)
         if not rates[ground.first :].max() > 0:
             raise ValueError("a schedule must have a rate above zero somewhere. Fix: draw it higher")
         made = what_if(ground.forecaster, rates, ground.context, LEVELS[-1])
