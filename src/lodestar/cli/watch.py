@@ -92,7 +92,7 @@ def _serve(jobs: "Jobs", store: "RunStore | None", model: Path | None, host: str
             f"others on the network can look at these jobs: the page listens on {host}, not on this machine alone"
         )
     token, shown = secrets.token_urlsafe(24), f"[{host}]" if ":" in host else host
-    _screen.say(f"http://{shown}:{listening.getsockname()[1]}/#token={token}")
+    _screen.out().print(f"http://{shown}:{listening.getsockname()[1]}/#token={token}", soft_wrap=True, markup=False)
     _screen.err().print(_screen.safe("Open this address; with its token, the page may command. Ctrl-C ends it."))
     app = application(jobs, Outlooks(store, model), token, host, lambda: server.should_exit)
     settings = uvicorn.Config(

@@ -137,6 +137,7 @@ class Outlooks:
     def __init__(self, store: RunStore | None = None, model: Path | None = None):
         self._store, self._model = store, model
         self._views: dict[str, tuple[str, View]] = {}
+        self._foreseen: dict[str, tuple[object, View]] = {}
         self._forecasters: dict[str, Forecaster | str] = {}
         self._choices: dict[int, Candidates] = {}  # by the forecaster, each of which is kept above
         self._lock = threading.Lock()
@@ -160,9 +161,19 @@ class Outlooks:
         if isinstance(forecaster, str) or job.step >= total:
             over = "the run is over" if job.step >= total else str(forecaster)
             return View(dataclasses.replace(live, fans={} if job.step >= total else _logged_fans(job)), (), None, over)
-        factor = job.last.rescale or 1.0
+        # A forecast sees whole points of the grid: between two of them, and without a decision, it stays as it is.
+        key = (job.id, len(decisions), decisions[-1].step, total, job.step * forecaster.points // total)
+        if self._foreseen.get(job.id, (None,))[0] != key:
+            self._foreseen[job.id] = (key, self._forecast(job, live, forecaster))
+        seen = self._foreseen[job.id][1]
+        return dataclasses.replace(
+            seen, live=dataclasses.replace(live, fans=seen.live.fans, alternatives=seen.live.alternatives)
+        )
+
+    def _forecast(self, job: Job, live: Live, forecaster: Forecaster) -> View:
+        factor, total = job.last.rescale or 1.0, live.total_steps
         try:
-            context = _context(forecaster, curves, total, factor)
+            context = _context(forecaster, live, factor)
             if id(forecaster) not in self._choices:
                 self._choices[id(forecaster)] = candidates(forecaster, count=_DRAWN)
             choice = self._choices[id(forecaster)]
@@ -222,16 +233,9 @@ def _alternatives(ground: _Ground, plan: NDArray[np.float64]) -> list[Alternativ
     return [Alternative(name, *figures[place], curve=ground.rest(rates[place])) for place, name in names.items()]
 
 
-def _context(forecaster: Forecaster, curves: Mapping[str, Curve], total: int, factor: float) -> Context | None:
-    series = {
-        name: Series(x, y * (factor if name == "lr" else 1.0)) for name, (x, y) in curves.items() if name in _NAMES
-    }
-    if not len(series["loss"]) and not len(series["metric"]):
-        return None
-    return forecaster.context(series["loss"], series["metric"], series["lr"], total)
-
-
-_NAMES = ("loss", "metric", "lr")
+def _context(forecaster: Forecaster, live: Live, factor: float) -> Context | None:
+    loss, metric, lr = Series(*live.loss), Series(*live.metric), Series(live.lr[0], factor * live.lr[1])
+    return forecaster.context(loss, metric, lr, live.total_steps) if len(loss) or len(metric) else None
 
 
 def _fan(centre: Forecast, channel: str, total: int, by_level: Mapping[float, Forecast]) -> Fan:

@@ -9,6 +9,7 @@ if (location.hash.startsWith("#token=")) {
 }
 const charts = []; // of the job that is looked at, in order
 let chosen = new URLSearchParams(location.search).get("job") || "", job = null, stream = null, hand = null, handFan = null;
+let decided = ""; // the decisions on the page, as text
 function redraw() { for (const chart of charts) chart.draw(); }
 
 function make(tag, content, kind) {
@@ -86,7 +87,7 @@ function showJob(data) {
     line.append(` ${text}`);
     return line;
   }));
-  fill("decisions", data.decisions.map((d) => {
+  if (decided !== (decided = `${chosen} ${JSON.stringify(data.decisions)}`)) fill("decisions", data.decisions.map((d) => {
     const line = make("tr"), heads = ["after step", "what", "forecast", "next rate", "why"];
     const cells = [make("td", some(d.step), "right"), make("td", d.what), make("td", some(d.final), "right"), make("td", some(d.lr), "right"), make("td", d.by ? `${d.why} By ${d.by}.` : d.why, "left")];
     cells.forEach((cell, i) => { cell.dataset.head = heads[i]; });
@@ -117,6 +118,9 @@ function showCharts() {
     const { element, plot } = charts[i], lines = data.series.filter((s) => s.kind === "line" && s.y.length);
     element.querySelector("figcaption").textContent = data.title;
     plot.setAttribute("aria-label", `${data.title}: ${lines.map((s) => `${s.name} ${some(s.y.at(-1))}`).join(", ")}`);
+    const text = JSON.stringify(data);
+    if (charts[i].text === text && !hand) return; // nothing new to draw
+    charts[i].text = text;
     charts[i].load(withHand(data, i));
   });
 }

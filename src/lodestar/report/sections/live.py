@@ -18,7 +18,7 @@ from lodestar.scheduler.records.points import RECORD
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]  # steps, values
 NOTHING: Curve = (np.zeros(0), np.zeros(0))
-POINTS = 600  # of a curve that is drawn
+POINTS = 400  # of a curve that is drawn
 _EARLY = 0.03  # of a run, which does not set the scale
 
 
