@@ -30,6 +30,7 @@ MAY_IMPORT = {
     "evaluate": {*LOW, "doctor", "forecaster", "fitting", "planning", "scheduler"},
     "report": {*LOW, "doctor", "forecaster", "fitting", "planning", "scheduler", "evaluate"},
 }
+MAY_IMPORT |= {"watch": {*LOW, "forecaster", "planning", "scheduler", "report"}}
 MAY_IMPORT |= {"cli": {*LOW, *(name for name in MAY_IMPORT if name != "testing")}}
 JAX = {"jax", "equinox", "diffrax", "optax", "jaxtyping"}
 LIVE = ("runs/run.py", "runs/runset.py", "forecaster", "planning", "scheduler")

@@ -9,6 +9,7 @@
     ├── ForecasterError   a forecaster file is damaged, newer than this version, or not one
     ├── TrackerError      an experiment tracker cannot be reached or understood
     ├── SweepError        a sweep cannot start or go on
+    ├── CommandError      a command to a running job is refused
     └── MissingExtra      an optional package is not installed (also an ImportError)
 
 A bad *argument* is a plain `ValueError`, raised where the object is built. Each message names the thing, the rule, the
@@ -50,6 +51,10 @@ class TrackerError(LodestarError):
 
 class SweepError(LodestarError):
     """A sweep cannot start or go on."""
+
+
+class CommandError(LodestarError):
+    """A command to a running job is refused."""
 
 
 class MissingExtra(LodestarError, ImportError):

@@ -39,6 +39,14 @@ def stand_in(name: str, home: str, module: str, extra: str) -> Callable[..., Any
     return function
 
 
+def picture(thing: object) -> str | None:
+    """What a notebook shows of an object (`_repr_html_`); None, and so its plain text, where nothing can be drawn."""
+    try:
+        return importlib.import_module("lodestar.report.notebook").html_of(thing)
+    except ImportError:
+        return None
+
+
 def install_line(extra: str) -> str:
     """The pip command that adds an extra to this very installation."""
     origin = _origin()

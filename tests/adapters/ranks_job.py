@@ -16,17 +16,18 @@ from lodestar.adapters.ranks import Ranked
 from lodestar.adapters.torch import LodestarLR
 from lodestar.testing.adapter_contract import STEPS, Watched
 from lodestar.testing.forecasters import random_forecaster
+from lodestar.watch.commands import send
 
 
 class Job:
     """Everything a rank builds, anew."""
 
-    def __init__(self, every: int | None = None):
+    def __init__(self, every: int | None = None, **more: Any):
         torch.manual_seed(0)
         self.model = DistributedDataParallel(nn.Sequential(nn.Linear(64, 16), nn.ReLU(), nn.Linear(16, 10)))
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-3)
         log = Path(sys.argv[1]) / f"decisions-{dist.get_rank()}.jsonl"
-        options: dict[str, Any] = {"preset": "paper", "window": 0.1, "tolerance": 1000.0, "log": log}
+        options: dict[str, Any] = {"preset": "paper", "window": 0.1, "tolerance": 1000.0, "log": log, **more}
         self.watched = Watched(random_forecaster(seed=2, points=30), STEPS, **options)
         source = self.watched if every is None else Ranked(self.watched, every=every)
         self.scheduler = LodestarLR(self.optimizer, source)
@@ -74,6 +75,21 @@ def resumed(folder: Path, name: str, stop: int, every: int | None = None, own: b
     return before.rates + after.rates
 
 
+def commanded(folder: Path) -> dict[str, Any]:
+    """A job whose rank 0 is told to halve the rate, then to end earlier."""
+    log = folder / "commanded.jsonl"  # the same for all ranks, as in most jobs
+    job = Job(log=log, control=True)
+    for stop, do, value in ((14, "scale", 0.5), (26, "extend", 48)):
+        job.train(stop)
+        if dist.get_rank() == 0:
+            send(log, do, value)
+        dist.barrier()
+    while not job.scheduler.stopped:
+        job.train(job.scheduler.global_step + 1)
+    decisions = [decision.outcome.kind for decision in job.watched.decisions if decision.command is not None]
+    return {"rates": job.rates, "total": job.scheduler.total_steps, "decisions": decisions}
+
+
 def main() -> None:
     """Run every case and print what happened."""
     folder = Path(sys.argv[1])
@@ -96,6 +112,7 @@ def main() -> None:
         "resumed from its own state": resumed(folder, "own", 33, own=True),
         "every step": single.rates,
         "every step resumed": resumed(folder, "every", 21, every=1),
+        "commanded": commanded(folder),
     }
     dist.barrier()
     dist.destroy_process_group()

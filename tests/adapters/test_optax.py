@@ -56,6 +56,7 @@ def optimizer_of(schedule):
 class TestOptaxContract(AdapterContract):
     stops = (17, 36)
     precision = 1e-6
+    ends_itself = False
 
     def train(self, scheduler, folder, *, steps, stop, poison):
         schedule = LodestarSchedule(scheduler, table=7)

@@ -81,3 +81,12 @@ def test_with_an_exchange_every_step_any_resume_is_exact(results):
 def test_rank_0_alone_decides_and_writes_the_log(results):
     assert [one["decisions"] > 1 for one in results] == [True, False]  # the initial plan is every rank's
     assert [one["log"] > 0 for one in results] == [True, False]
+
+
+def test_all_ranks_obey_a_command_to_rank_0(results):
+    one, two = (result["commanded"] for result in results)
+    assert one["rates"] == two["rates"]
+    assert len(one["rates"]) == one["total"] == two["total"] == 48
+    assert one["decisions"][0] == "scaled"
+    assert len(one["decisions"]) == 2
+    assert two["decisions"] == []

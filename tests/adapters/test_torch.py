@@ -56,6 +56,7 @@ def accuracy_of(model: nn.Module) -> float:
 class TestTorchContract(AdapterContract):
     ratios = (1.0, 0.1)
     stops = (17, 36)
+    ends_itself = False
 
     def train(self, scheduler, folder, *, steps, stop, poison):
         model = a_model()

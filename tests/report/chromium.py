@@ -48,21 +48,24 @@ class Browser:
             os.close(fd)
         self._number, self._buffer, self._session, self._events = itertools.count(1), b"", None, []
         self.problems: list[str] = []
+        self._ours: tuple[str, ...] = ("file:", "data:")
         target = self._ask("Target.createTarget", url="about:blank")["targetId"]
         self._session = self._ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self._ask(f"{domain}.enable")
 
     def open(
-        self, path: Path, *, width: int = 1200, height: int = 900, dark: bool = False, phone: bool = False
+        self, path: Path | str, *, width: int = 1200, height: int = 900, dark: bool = False, phone: bool = False
     ) -> None:
-        """Load a file anew; console errors so far are forgotten."""
+        """Load a file, or a page of a server of ours, anew; console errors so far are forgotten."""
         self._ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self._ask("Emulation.setEmulatedMedia", features=scheme)
         self.problems.clear()
         self._events.clear()
-        self._ask("Page.navigate", url=path.resolve().as_uri())
+        if isinstance(path, str):
+            self._ours = ("data:", "/".join(path.split("/")[:3]) + "/")
+        self._ask("Page.navigate", url=path if isinstance(path, str) else path.resolve().as_uri())
         self._until(lambda: "Page.loadEventFired" in self._events)
 
     def js(self, expression: str):
@@ -78,6 +81,15 @@ class Browser:
     def move(self, x: float, y: float) -> None:
         """The mouse to a place in the window."""
         self._ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    def drag(self, start: tuple[float, float], end: tuple[float, float], steps: int = 5) -> None:
+        """Press at one place, move to another in some steps, let go."""
+        press = {"button": "left", "buttons": 1, "clickCount": 1}
+        self._ask("Input.dispatchMouseEvent", type="mousePressed", x=start[0], y=start[1], **press)
+        for i in range(1, steps + 1):
+            x, y = (a + (b - a) * i / steps for a, b in zip(start, end, strict=True))
+            self._ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y, **press)
+        self._ask("Input.dispatchMouseEvent", type="mouseReleased", x=end[0], y=end[1], **press)
 
     def click(self, selector: str) -> None:
         """A click in the middle of an element."""
@@ -154,7 +166,7 @@ class Browser:
             self.problems.append(str(params["args"]))
         elif method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
             self.problems.append(params["entry"]["text"])
-        elif method == "Network.requestWillBeSent" and not params["request"]["url"].startswith(("file:", "data:")):
+        elif method == "Network.requestWillBeSent" and not params["request"]["url"].startswith(self._ours):
             self.problems.append(f"asked for {params['request']['url']}")
         elif method == "Page.javascriptDialogOpening":
             self.problems.append(f"a dialog: {params['message']}")

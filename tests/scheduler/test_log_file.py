@@ -96,7 +96,7 @@ def test_three_jobs_on_one_path_lose_nothing(tmp_path):
     for start in range(1, TOTAL, 20):
         for job in jobs:
             train(job, start, start + 19)
-    files = sorted(tmp_path.iterdir())
+    files = sorted(tmp_path.glob("*.jsonl"))
     assert len(files) == 3
     assert sorted(read_log(file).header["seed"] for file in files) == [0, 1, 2]
     for file in files:

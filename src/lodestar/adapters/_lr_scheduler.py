@@ -13,7 +13,7 @@ from typing import Any
 
 from lodestar._extras import need, update_line
 from lodestar._plain import number, numbers, whole
-from lodestar.adapters._source import Source, Steering, close, notice, scheduler_of, summary
+from lodestar.adapters._source import Source, Steering, close, notice, scheduler_of, stopped, summary
 from lodestar.adapters._state_file import refusing_damage
 from lodestar.adapters._steered import Steered
 from lodestar.adapters._step_argument import ENOUGH, loss_of, odd_count, odd_losses
@@ -87,6 +87,11 @@ class LodestarLR(Steered, LRScheduler):
     def total_steps(self) -> int:
         """The planned number of updates."""
         return self.scheduler.total_steps
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a command has ended the run (`control=True`): break your loop then."""
+        return stopped(self.scheduler, self.global_step)
 
     def observe(self, *unnamed: Any, loss: Any = None, metric: Any = None, step: int | None = None) -> None:
         """Report a loss or metric, by its name, as of the last update made (or of `step`). Never raises.

@@ -108,6 +108,12 @@ def summary(steering: Steering | None, updates: int) -> str:
     return scheduler.summary(updates) if isinstance(scheduler, Scheduler) else "not steered by a Scheduler"
 
 
+def stopped(steering: Steering | None, updates: int) -> bool:
+    """Whether a command has ended the run, of which so many updates are made."""
+    ends_after = getattr(steering, "ends_after", None)
+    return ends_after is not None and updates >= ends_after
+
+
 def close(steering: Steering | None, updates: int) -> None:
     """The run is over, after so many updates: say how it went, on the one rank that knows. Never raises."""
     scheduler = getattr(steering, "scheduler", steering)

@@ -16,7 +16,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lodestar._extras import need
-from lodestar.adapters._source import Source, Steering, close, is_steering, metric_name, scheduler_of, summary
+from lodestar.adapters._source import (
+    Source,
+    Steering,
+    close,
+    is_steering,
+    metric_name,
+    scheduler_of,
+    stopped,
+    summary,
+)
 from lodestar.adapters._state_file import read_state, write_state
 from lodestar.adapters._steered import Steered
 
@@ -90,13 +99,15 @@ class KerasCallback(Steered, keras.callbacks.Callback):
         self.model.optimizer.learning_rate = lr
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Report the loss of a full stretch; save if it is time."""
+        """Report the loss of a full stretch; save if it is time; end the run if a command did."""
         step = self._epoch_start + batch + 1
         if logs and "loss" in logs and batch + 1 - self._mean.batches >= self._loss_every:
             self._steering.observe(step, loss=self._mean.advanced(batch + 1, float(logs["loss"])))
         self._unsaved += 1
         if isinstance(self._save_freq, int) and self._unsaved >= self._save_freq:
             self._save(step)
+        if stopped(self.scheduler, step):
+            self.model.stop_training = True
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Report the metric, and the loss of a stretch that the epoch's end cut short; save."""

@@ -65,13 +65,15 @@ class LightningCallback(Steered, pl.Callback):
         self._install(trainer)
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
-        """Report the loss, then set the rate of the next update."""
+        """Report the loss, then set the rate of the next update; end the run if a command did."""
         scheduler: LodestarLR = self._steering
         loss = outputs.get("loss") if isinstance(outputs, dict) else outputs
         if loss is not None and pl_module.automatic_optimization:
             loss = loss * trainer.accumulate_grad_batches  # Lightning has divided it, for gradients to add up to a mean
         if scheduler.global_step > 0:
             scheduler.step(loss=None if scheduler.global_step % self._loss_every else loss)
+        if scheduler.stopped:
+            trainer.should_stop = True
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
         """Report the metric."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from lodestar._plain import whole
-from lodestar.adapters._source import Source, Steering, close, scheduler_of, summary
+from lodestar.adapters._source import Source, Steering, close, scheduler_of, stopped, summary
 from lodestar.adapters._state_file import read_state, refusing_damage, write_state
 from lodestar.adapters._steered import Steered
 
@@ -42,10 +42,15 @@ class SteeredLoop(Steered):
             self.load_state_dict(read_state(self._path))
 
     def __iter__(self) -> Iterator[tuple[int, float]]:
-        while self.step < self.scheduler.total_steps:
+        while self.step < self.scheduler.total_steps and not self.stopped:
             self.step += 1
             yield self.step, self.scheduler.lr_at(self.step)
         self.close()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a command has ended the run (`control=True`): the loop then ends by itself."""
+        return stopped(self.scheduler, self.step)
 
     def __len__(self) -> int:
         """Steps still to do."""

@@ -15,7 +15,7 @@ nothing of the model; it reads a loss off the device only where you pass one.
 from typing import Any, NamedTuple
 
 from lodestar._extras import need
-from lodestar.adapters._source import Source, Steering, close, scheduler_of, summary
+from lodestar.adapters._source import Source, Steering, close, scheduler_of, stopped, summary
 from lodestar.adapters._steered import Steered
 from lodestar.scheduler.inputs import nameless, shown, step_of
 
@@ -89,6 +89,11 @@ class LodestarSchedule(Steered):
             opt_state,
             is_leaf=lambda part: isinstance(part, PlanState),
         )
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a command has ended the run (`control=True`): break your loop then."""
+        return stopped(self.scheduler, self._done)
 
     def summary(self, step: int) -> str:
         """What became of the run after update number `step`, in one line."""

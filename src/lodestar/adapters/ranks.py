@@ -1,10 +1,11 @@
 """Many ranks: losses and metrics are averaged over all ranks, rank 0 decides, its rates are broadcast.
 
 Comes in: one `Scheduler` on each rank, and a torch.distributed process group. Goes out: the same learning rate on every
-rank, to the last bit. Ranks talk once for each point of the forecaster's grid (a few hundred times in a run, in three
-small messages): `reduce` when a point's last update is made, and the first `lr_at` after it. So every rank has to make
-the same updates, as data-parallel training does; nobody waits in `observe`, and a value that only some ranks report
-(validation on rank 0) is averaged over those. This file does not know optimizers.
+rank, to the last bit. A command that rank 0 obeys reaches all with them. Ranks talk once for each point of the
+forecaster's grid (a few hundred times in a run, in three small messages): `reduce` when a point's last update is made,
+and the first `lr_at` after it. So every rank has to make the same updates, as data-parallel training does; nobody waits
+in `observe`, and a value that only some ranks report (validation on rank 0) is averaged over those. This file does not
+know optimizers.
 
 `LodestarLR` puts this around its scheduler by itself when torch.distributed runs with more than one rank.
 """
@@ -51,11 +52,17 @@ class Ranked(Steered):
         self._table: list[float] = []
         self._pending = _nothing()
         self._reduced: int | None = None  # the step up to which rank 0 has heard all
+        self._told: tuple[int, int | None] | None = None  # rank 0's length and end of the run, as last broadcast
 
     @property
     def total_steps(self) -> int:
         """The planned length of the run."""
-        return self.scheduler.total_steps
+        return self.scheduler.total_steps if self._told is None else self._told[0]
+
+    @property
+    def ends_after(self) -> int | None:
+        """The update after which a command to rank 0 ends the run."""
+        return self.scheduler.ends_after if self._told is None else self._told[1]
 
     @property
     def forecaster(self) -> Forecaster:
@@ -93,7 +100,7 @@ class Ranked(Steered):
     def extend(self, total_steps: int) -> None:
         """Change the length of the run, on every rank; the next `lr_at` exchanges."""
         self.scheduler.extend(total_steps)
-        self._table = []
+        self._table, self._told = [], None
 
     def state_dict(self) -> dict[str, Any]:
         """Plain data. Rank 0's is the one to keep; loading it on every rank is right. Not a collective call."""
@@ -115,6 +122,7 @@ class Ranked(Steered):
             pending = {k: [*map(float, state["pending"][k])] if mine else v for k, v in _nothing().items()}
         self.scheduler.load_state_dict(inner)
         self._start, self._table, self._reduced, self._pending = start, self._capped(table), None, pending
+        self._told = None
 
     def reduce(self, step: int) -> None:
         """All ranks, after update `step`: rank 0's scheduler hears the mean of what was seen since the last time."""
@@ -139,11 +147,16 @@ class Ranked(Steered):
         """All ranks: bring together what was seen; rank 0: decide; all: take the rates of the next stretch."""
         self._reduced = None  # a metric may have come since
         self.reduce(step - 1)
-        rates = torch.zeros(self._stretch(step), dtype=torch.float64, device=_device(self._group))
+        length = self._stretch(step)
+        news = torch.zeros(length + 2, dtype=torch.float64, device=_device(self._group))
         if self.rank == 0:
-            rates += torch.tensor([self.scheduler.lr_at(step + i) for i in range(len(rates))], dtype=torch.float64)
-        dist.broadcast(rates, src=_first(self._group), group=self._group)
-        self._start, self._table = step, rates.tolist()
+            rates = [self.scheduler.lr_at(step + i) for i in range(length)]
+            ends_after = self.scheduler.ends_after
+            told = [self.scheduler.total_steps, -1 if ends_after is None else ends_after]
+            news += torch.tensor([*rates, *map(float, told)], dtype=torch.float64)
+        dist.broadcast(news, src=_first(self._group), group=self._group)
+        self._start, (*self._table, total, end) = step, news.tolist()
+        self._told = (int(total), None if end < 0 else int(end))
 
     def _take_in(self, step: int, loss: float, losses: float, metric: float, metrics: float) -> None:
         if losses:

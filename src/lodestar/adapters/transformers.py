@@ -71,6 +71,11 @@ class TransformersCallback(Steered, TrainerCallback):
         if self.scheduler is not None:
             self.scheduler.close()
 
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """End the run if a command did."""
+        if self.scheduler is not None and self.scheduler.stopped:
+            control.should_training_stop = True
+
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
         """Report the mean loss since the last log."""
         if self.scheduler is not None and logs and "loss" in logs:

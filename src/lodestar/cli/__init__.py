@@ -30,6 +30,8 @@ COMMANDS = {
     "evaluate": "evaluate:evaluate_command",
     "explain": "explain:explain_command",
     "report": "report:report_command",
+    "watch": "watch:watch_command",
+    "control": "control:control_command",
 }
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar._errors import ForecasterError
+from lodestar._extras import picture
 from lodestar.forecaster.architecture import Architecture
 from lodestar.forecaster.axes import DecodedCurves, Latents, MemberSpread, PointValues, Times
 from lodestar.forecaster.file import damaged, read, write
@@ -62,6 +63,9 @@ class Forecaster:
     facts: Mapping[str, Any]  # how it was fitted: runs, preset, seed, updates, metric name, ...
     quality: Mapping[str, Any]  # figures on held-out runs
     response: Response | None = None  # forecasts known schedules; None in a file that has no such part
+
+    def _repr_html_(self) -> str | None:
+        return picture(self)
 
     @property
     def points(self) -> int:

@@ -10,6 +10,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from lodestar._extras import picture
 from lodestar.forecaster.forecast import Context, Forecast
 from lodestar.forecaster.forecaster import Forecaster
 from lodestar.forecaster.known_schedules import Judged, judge, response_of, what_if
@@ -43,6 +44,9 @@ class SchedulePlan:
     best_past: Rival | None
     best_family: Rival
     extrapolates: bool
+
+    def _repr_html_(self) -> str | None:
+        return picture(self)
 
 
 def plan(

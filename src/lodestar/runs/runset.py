@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from lodestar._errors import RunError
+from lodestar._extras import picture
 from lodestar.runs.run import Direction, Run, Status
 
 SplitBy = Literal["run", "seed", "schedule"]
@@ -38,6 +39,9 @@ class RunSet:
 
     def __add__(self, other: "RunSet") -> "RunSet":
         return RunSet((*self.runs, *other.runs))
+
+    def _repr_html_(self) -> str | None:
+        return picture(self)
 
     def filter(self, keep: Callable[[Run], bool]) -> "RunSet":
         """The runs for which `keep(run)` is true."""

@@ -67,6 +67,14 @@ def _public(value: Any) -> Any:
     return cleaned(value) if isinstance(value, str) else value
 
 
+def check_control(control: bool, log: str | os.PathLike[str] | None) -> None:
+    """Commands wait beside the log, so there must be one."""
+    if not isinstance(control, bool):
+        raise ValueError(f"control must be True or False, got {control!r}. Fix: control=True")
+    if control and log is None:
+        raise ValueError("control=True needs a log: commands wait beside it, got log=None. Fix: log='run.jsonl'")
+
+
 def check_direction(asked: str | None, has: Direction) -> None:
     """The metric's direction, if stated, is the forecaster's."""
     if asked is None:

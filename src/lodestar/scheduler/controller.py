@@ -2,7 +2,8 @@
 
 Comes in: a state, and how far the job has come. Goes out: the same state, moved on, and decisions in the journal. The
 parts it calls are pure: the five steps and the rescaling (`steps/`), the guard and the gate (`safety/`). It never
-raises: a step that fails is a decision on record, and the schedule goes on. Knows neither jobs nor files.
+raises: a step that fails is a decision on record, and the schedule goes on. A person's command is one too, and what it
+asks for holds until steering is resumed. Knows neither jobs nor files.
 """
 
 import contextlib
@@ -18,7 +19,8 @@ from lodestar.forecaster.preprocessing.normaliser import LR
 from lodestar.forecaster.preprocessing.recipe import Points
 from lodestar.scheduler.clock import Clock
 from lodestar.scheduler.planned_run import PlannedRun
-from lodestar.scheduler.records.decision import Decision, finite
+from lodestar.scheduler.records.command import Command
+from lodestar.scheduler.records.decision import Ahead, Decision, finite
 from lodestar.scheduler.records.journal import Journal
 from lodestar.scheduler.records.outcome import Outcome
 from lodestar.scheduler.safety import checks
@@ -31,10 +33,12 @@ from lodestar.scheduler.settings import Settings
 from lodestar.scheduler.state import State
 from lodestar.scheduler.steps import rescale
 from lodestar.scheduler.steps.follow import capped, follow, stretch
+from lodestar.scheduler.steps.judge_schedules import forecast_planned
 from lodestar.scheduler.steps.steer import steer
 from lodestar.schedules.schedule import Schedule
 
 _LOGGED_RATES = 9  # points of the next window's learning rate that a decision records
+_LOGGED_AHEAD = 25  # and of the plan to the end of the run
 
 
 @dataclasses.dataclass
@@ -52,6 +56,7 @@ class Controller:
     state: State
     initial: PlannedRun  # as it was before any decision
     own_lr: float | None = None  # the optimizer's own rate, where an adapter says it
+    own_updates: float | None = None  # how many updates the job makes, where a trainer decides that
 
     def used(self, step: int) -> float:
         """The rate a job has used, or will use, at a step."""
@@ -93,12 +98,29 @@ class Controller:
             if state.settled % clock.window == 0 or state.settled == first_look:
                 self._look()
 
-    def extend(self, clock: Clock) -> None:
+    def extend(self, clock: Clock, command: Command | None = None) -> None:
         """Go on by a clock of another length, and decide anew."""
-        old, here = self.state.clock.total_steps, float(self.state.last_step)
-        self.state.extend(clock, self.used)
+        state, old, here = self.state, self.state.clock.total_steps, float(self.state.last_step)
+        note = f"the run's length changed from {old} to {clock.total_steps} steps"
+        state.extend(clock, self.used)
+        state.ends_after = None if command is None else clock.total_steps
         self._follow(here)
-        self._decide(here, f"the run's length changed from {old} to {clock.total_steps} steps")
+        if state.paused or (state.closed is not None and command is not None):
+            self._record(Decision(outcome=Outcome.EXTENDED, command=command), int(here), note)
+        else:
+            self._decide(here, note, command)
+
+    def obey(self, command: Command) -> None:
+        """Do what a person asks, from the next step on; what cannot be done is refused, and that is on record too."""
+        try:
+            if command.do == "extend":
+                self.extend(self._other_length(command), command)
+                return
+            decision = self._obeyed(command)
+        except ValueError as error:
+            decision = Decision(outcome=Outcome.REFUSED, note=str(error))
+        note = ": ".join(filter(None, (f"{command}, asked for by {command.by}", decision.note)))
+        self._record(dataclasses.replace(decision, command=command), self.state.last_step, note)
 
     def warn(self, kind: str, text: str, *, loud: bool = False) -> bool:
         """Put a warning on record, once of each kind; whether this is the first of its kind.
@@ -122,9 +144,62 @@ class Controller:
         closed = self.state.closed
         return not self.shadow and (closed is None or step <= closed)
 
-    def _decide(self, after: float, note: str = "") -> None:
+    def _obeyed(self, command: Command) -> Decision:
+        state = self.state
+        if command.do == "stop":
+            state.ends_after = state.last_step
+            return Decision(outcome=Outcome.STOPPED)
+        if command.do in ("pause", "resume"):
+            state.paused = command.do == "pause"
+            return Decision(
+                outcome=Outcome.PAUSED if state.paused else Outcome.RESUMED,
+                predicted=finite(state.planned.final_metric),
+            )
+        if self.shadow or (state.closed is not None and self.base.given):
+            why = "it runs in shadow mode" if self.shadow else "the gate is closed"
+            raise ValueError(f"{why}, and the job follows its own base schedule")
+        planned = state.planned
+        if command.do == "scale" and isinstance(command.value, float):
+            return self._by_hand(Outcome.SCALED, dataclasses.replace(planned, lr=planned.lr * command.value))
+        if command.do == "take" and isinstance(command.value, tuple):
+            nodes = [state.clock.at(planned.start + j) for j in range(len(planned.lr))]
+            steps, rates = np.array(command.value).T
+            return self._by_hand(
+                Outcome.TAKEN, dataclasses.replace(planned, lr=np.interp(nodes, steps, rates) * state.rescale)
+            )
+        raise ValueError(f"this Lodestar does not know the command {command.do!r}")
+
+    def _by_hand(self, outcome: Outcome, planned: PlannedRun) -> Decision:
+        """Follow rates that a person chose, with the forecast they have where the forecaster knows schedules."""
+        state, decision = self.state, Decision(outcome=outcome)
+        try:
+            if self.forecaster.response is not None:
+                with np.errstate(all="ignore"):
+                    points = state.history.on_grid(self.forecaster.recipe, state.settled)
+                    points.values[:, LR] *= state.rescale
+                    made, final, ends = forecast_planned(self.forecaster, points, state.settled, planned)
+                if made.finite:
+                    planned, decision = made, dataclasses.replace(decision, predicted=finite(final), interval=ends)
+        except Exception as error:  # noqa: BLE001  a training job must never die of its scheduler
+            self.warn(f"by hand {type(error).__name__}", f"a rate set by hand could not be forecast: {error!r}")
+        state.planned, state.paused = planned, True
+        self._follow(float(state.last_step))
+        wanted, most = float(np.max(planned.lr)) / state.rescale, self.caps.high
+        note = f"held at the cap of {most:.4g}" if wanted > most * (1 + 1e-9) else ""
+        return dataclasses.replace(decision, note=note)
+
+    def _other_length(self, command: Command) -> Clock:
+        state, own = self.state, self.own_updates
+        length = command.value if isinstance(command.value, int) else 0
+        if length < max(state.last_step, 1):
+            raise ValueError(f"the run stands at step {state.last_step}, and cannot end at {length}")
+        if own is not None and length > own:
+            raise ValueError(f"the trainer ends the run after {own:.0f} updates, whatever the plan says")
+        return dataclasses.replace(state.clock, total_steps=length)
+
+    def _decide(self, after: float, note: str = "", command: Command | None = None) -> None:
         """One decision, for the steps after `after`."""
-        if self.state.closed is not None:
+        if self.state.closed is not None or self.state.paused:
             return
         self._rescale(after)
         decision, planned = self._decision()
@@ -135,6 +210,7 @@ class Controller:
         if note and decision.outcome not in (Outcome.REPLANNED, Outcome.GATED):
             notes[0] = f"{note}; {decision.outcome}"
             decision = dataclasses.replace(decision, outcome=Outcome.EXTENDED)
+        decision = dataclasses.replace(decision, command=command)
         self._record(decision, int(after), "; ".join(filter(None, notes)))
 
     def _decision(self) -> tuple[Decision, PlannedRun | None]:
@@ -220,7 +296,7 @@ class Controller:
     def _watch(self, point: int) -> None:
         """The spike guard, at the end of a point."""
         state, window, spike = self.state, self.state.clock.window, self.settings.spike
-        if spike is None or self.shadow or state.closed is not None:
+        if spike is None or self.shadow or state.closed is not None or state.paused:
             return
         if not jumped(state.history, state.planned, point, window, spike, self.forecaster.recipe.normaliser.loss):
             return
@@ -245,7 +321,25 @@ class Controller:
         proposed = state.schedule.lr_at if self.shadow else self.used
         rates = tuple((s, proposed(s)) for s in steps)
         window = state.settled // clock.window
-        self.journal.decide(dataclasses.replace(decision, window=window, step=step, lr=rates, note=note))
+        when = {"window": window, "step": step, "lr": rates, "note": note, "ahead": self._ahead(step)}
+        factor = None if state.rescale == 1.0 else state.rescale
+        self.journal.decide(dataclasses.replace(decision, rescale=factor, **when))
+
+    def _ahead(self, step: int) -> tuple[Ahead, ...]:
+        """What is planned to the end of the run, for those who watch; a base schedule is not asked that far ahead."""
+        state, total, planned = self.state, self.state.clock.total_steps, self.state.planned
+        if self.base.given and not self.shadow and state.closed is not None:
+            return ()
+        steps = np.unique(np.linspace(min(step + 1, total), total, _LOGGED_AHEAD).round().astype(np.int64))
+        nodes, places = steps * state.clock.points / total - planned.start, np.arange(len(planned.lr))
+        loss, metric = (np.interp(nodes, places, curve) for curve in (planned.loss, planned.metric))
+        rows = zip(steps.tolist(), loss.tolist(), metric.tolist(), strict=True)
+        return tuple((s, _short(state.schedule.lr_at(s)) or 0.0, _short(a), _short(b)) for s, a, b in rows)
+
+
+def _short(value: float) -> float | None:
+    """Six digits: enough to draw."""
+    return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
 def _loudly(text: str) -> None:

@@ -8,7 +8,9 @@ goes on. All that changes during a run is its `State`. NumPy only.
 
 import math
 import os
+import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +18,7 @@ import numpy as np
 from lodestar.forecaster import Forecaster, load
 from lodestar.scheduler import arguments, checkpoint
 from lodestar.scheduler.clock import Clock
+from lodestar.scheduler.control import Control
 from lodestar.scheduler.controller import Controller
 from lodestar.scheduler.history import History
 from lodestar.scheduler.inputs import nameless, number_of, shown, step_of
@@ -45,8 +48,9 @@ class Scheduler:
     shadow mode follows and a closed gate falls to. `gate` is on by default, and mild: it closes where the forecaster
     clearly does not fit the job. `job` is what is known of the job, to be compared with the forecaster's runs: any of
     metric (its name), task, optimizer, batch_size, parameters. `log` is the file of decisions; `run_name` (by default
-    the file's stem) and `facts`, plain data of yours, tell there which run it is. Further keywords change single
-    settings of the preset: `Scheduler("runs.lode", 10_000, noise=0.2)`.
+    the file's stem) and `facts`, plain data of yours, tell there which run it is. With `control=True` it obeys commands
+    that wait beside the log (`lodestar watch`, `lodestar control`); `ends_after` is the update after which one ends the
+    run. Further keywords change single settings of the preset: `Scheduler("runs.lode", 10_000, noise=0.2)`.
     """
 
     def __init__(
@@ -67,6 +71,7 @@ class Scheduler:
         facts: Mapping[str, Any] | None = None,
         direction: str | None = None,
         job: Mapping[str, Any] | None = None,
+        control: bool = False,
         **changes: Any,
     ):
         self.settings = arguments.checked_settings(preset, settings, changes)
@@ -76,6 +81,8 @@ class Scheduler:
             self.gate = gate = None  # Algorithm 1 has none
         self.run_name, self.facts = arguments.checked_name(run_name, log), arguments.checked_facts(facts)
         arguments.check_base(base, mode, gate)
+        arguments.check_control(control, log)
+        self._file = None if isinstance(forecaster, Forecaster) else Path(forecaster)
         self.forecaster = forecaster if isinstance(forecaster, Forecaster) else load(forecaster)
         arguments.check_direction(direction, self.forecaster.direction)
         self._caps = caps_of(self.forecaster, min_lr, max_lr)
@@ -85,7 +92,10 @@ class Scheduler:
         planned, origin = initial_plan(self.forecaster, clock.window, self.settings)
         history = History(clock.total_steps, clock.points)
         state = State(clock, history, planned, follow(None, planned, 0.0, clock, self._caps, Cut()))
-        self._journal = Journal(state.entries, None if log is None else LogWriter(log), self._header(clock))
+        writer = None if log is None else LogWriter(log)
+        self._controlled = control
+        self._journal = Journal(state.entries, writer, self._header(clock))
+        self._control = Control(self._journal, self._warn) if control else None
         self._controller = Controller(
             self.forecaster,
             *(self.settings, self.seed, mode == "shadow", gate, self._caps, plain, self._journal, state, planned),
@@ -98,6 +108,11 @@ class Scheduler:
     def total_steps(self) -> int:
         """The run's length in optimizer steps, as it stands."""
         return self._state.clock.total_steps
+
+    @property
+    def ends_after(self) -> int | None:
+        """The update after which a command ends the run: at once, or by another length; None if there was none."""
+        return self._state.ends_after
 
     @property
     def decisions(self) -> list[Decision]:
@@ -139,7 +154,7 @@ class Scheduler:
                 self.notice(*finding)
             seen_loss = self._add("loss", loss, at, history.add_loss)
             seen_metric = self._add("metric", metric, at, history.add_metric)
-            if self._journal.listeners and (seen_loss is not None or seen_metric is not None):
+            if self._journal.curious and (seen_loss is not None or seen_metric is not None):
                 self._journal.observe(at, seen_loss, seen_metric, self._controller.used(max(at, 1)))
             if at == self.total_steps and seen_metric is not None:
                 self.close()
@@ -159,6 +174,8 @@ class Scheduler:
                 "Fix: extend(total_steps) if the run goes on",
             )
         at = min(max(at, 1), self.total_steps)
+        if self._control is not None and at > state.last_step:
+            at = self._obey(at)
         if at > state.clock.open_until(state.settled):
             self._warn_of_leap(at)
             self._controller.settle(at)
@@ -194,6 +211,7 @@ class Scheduler:
         stated, known = Job.of(job), self.forecaster.job
         check_metric(stated, known, self._direction)
         self._controller.own_lr = stated.lr or self._controller.own_lr
+        self._controller.own_updates = stated.updates or self._controller.own_updates
         for finding in differences(stated, known, self.total_steps):
             self.notice(*finding)
 
@@ -242,7 +260,9 @@ class Scheduler:
         checkpoint.check(saved, owner)
         state, changes = State.from_dict(saved, self._state.clock), list(checkpoint.changes(saved, owner))
         self._controller.state = state
-        self._journal.resume(state.entries, self._header(state.clock) | {"resumed_after": state.last_step})
+        later = self._journal.resume(state.entries, self._header(state.clock) | {"resumed_after": state.last_step})
+        if self._control is not None:
+            self._control.repeat(later)
         self._controller.cap()
         for name, text in changes:
             self._warn(f"other {name}", text)
@@ -252,6 +272,13 @@ class Scheduler:
     @property
     def _state(self) -> State:
         return self._controller.state
+
+    def _obey(self, step: int) -> int:
+        """Do what a person asks, before the rate of `step` is told; the step, within the run as it then is."""
+        due = step >= self.next_decision()
+        for command in self._control.commands(step, due, self.decisions) if self._control else ():
+            self._controller.obey(command)
+        return min(step, self.total_steps)
 
     def _clock_of(self, total_steps: int) -> Clock:
         points = self.forecaster.points
@@ -300,4 +327,10 @@ class Scheduler:
             settings=self.settings.to_dict(),
             seed=self.seed,
             caps=[self._caps.low, self._caps.high],
+            control=self._controlled,
+            started=round(time.time(), 3),
+            forecaster={
+                "file": None if self._file is None else str(self._file.absolute()),
+                "mark": checkpoint.fingerprint(self.forecaster),
+            },
         )

@@ -37,6 +37,8 @@ class State:
     rescale: float = 1.0  # the job's rate times this is the rate the forecaster sees
     rescales: list[float] = dataclasses.field(default_factory=list)  # as found, one a window; their mean is `rescale`
     cut: Cut = dataclasses.field(default_factory=Cut)
+    paused: bool = False  # by hand: the plan stays as it is
+    ends_after: int | None = None  # the update after which a command ends the run
 
     def extend(self, clock: Clock, used: Callable[[int], float]) -> None:
         """Put the run on a clock of another length; `used` is the rate of any step so far."""
@@ -59,6 +61,8 @@ class State:
             "gear": self.rescale,
             "gears": list(self.rescales),
             "cut": [self.cut.factor, self.cut.until],
+            "paused": self.paused,
+            "ends_after": self.ends_after,
             "course": self.planned.to_dict(),
             "curve": {"knots": list(self.schedule.knots), "lr": list(self.schedule.lr)},
             "history": self.history.to_dict(),
@@ -107,6 +111,8 @@ class State:
             rescale=number(data.get("gear", 1.0), "gear", _LEAST_FACTOR),
             rescales=numbers(gears, "gears", _LEAST_FACTOR),
             cut=Cut(number(factor, "cut", _LEAST_FACTOR), whole(until, "cut")),
+            paused=bool(whole(int(data.get("paused", False)), "paused", 0, 1)),
+            ends_after=None if data.get("ends_after") is None else whole(data["ends_after"], "ends_after"),
         )
 
     def _check(self) -> None:

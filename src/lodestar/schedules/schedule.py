@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lodestar import _disk
-from lodestar._extras import update_line
+from lodestar._extras import picture, update_line
 from lodestar._plain import from_json, numbers, shown, whole
 from lodestar.schedules.exports import keras_schedule, lambda_lr, optax_schedule
 
@@ -119,6 +119,9 @@ class Schedule:
 
     def __str__(self) -> str:
         return self.words or self.name
+
+    def _repr_html_(self) -> str | None:
+        return picture(self)
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write the schedule as JSON: knots, and what they mean, so that any language can follow it."""

@@ -2,8 +2,8 @@
 
 Comes in: a way to run a real, small training job through the adapter, to stop it and to go on from its checkpoint. Goes
 out: pytest tests: the rate of every update is the scheduler's, a resumed run has the same rates bit for bit, param
-groups keep their ratios, loss and metric arrive, NaN never raises, a run may outlast its plan, and the scheduler's
-records can be had from the adapter. Needs pytest; knows no framework.
+groups keep their ratios, loss and metric arrive, NaN never raises, a run may outlast its plan, a person's commands are
+obeyed, and the scheduler's records can be had from the adapter. Needs pytest; knows no framework.
 
     class TestMyAdapter(AdapterContract):
         ratios = (1.0, 0.1)
@@ -12,13 +12,15 @@ records can be had from the adapter. Needs pytest; knows no framework.
 """
 
 import dataclasses
+import json
 import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lodestar.scheduler import Scheduler
+from lodestar.scheduler import Outcome, Scheduler, read_log
+from lodestar.scheduler.records.command import FORMAT, VERSION, Command, control_path
 from lodestar.testing.forecasters import random_forecaster
 
 STEPS = 60
@@ -49,6 +51,24 @@ class Watched(Scheduler):
         return {step: value for step, kind, value in self.told if kind == name}
 
 
+class Commanded(Watched):
+    """One that is commanded to halve its rate after step 14, and to stop after step 26."""
+
+    def __init__(self, log: Path, *args: Any, **options: Any):
+        self._log, self._orders = log, [(14, "scale", 0.5), (26, "stop", None)]
+        super().__init__(*args, log=log, control=True, **options)
+
+    def observe(self, step: int, *unnamed: Any, loss: Any = None, metric: Any = None) -> None:
+        """As `Scheduler.observe`."""
+        super().observe(step, *unnamed, loss=loss, metric=metric)
+        if self._orders and step >= self._orders[0][0]:
+            _, do, value = self._orders.pop(0)
+            command = Command(do, value, "the contract", "2026-01-01T00:00:00Z", do)
+            job = read_log(self._log).header["job"]
+            content = {"format": FORMAT, "version": VERSION, "job": job, "command": command.to_dict()}
+            control_path(self._log).write_text(json.dumps(content))
+
+
 @dataclasses.dataclass(frozen=True)
 class Trained:
     """What a job did, by step: the rate of each param group at each update, the metrics measured; and its adapter."""
@@ -65,6 +85,7 @@ class AdapterContract:
     precision: float = 0.0  # relative; 1e-6 for a framework that keeps rates in 32 bit
     stops: tuple[int, ...] = (20, 36)  # where `train` can be stopped and resumed
     loss_every: int = 1  # updates between two losses
+    ends_itself: bool = True  # a command to stop ends the job; False: `train` has a loop of its own, and looks not
 
     def train(self, scheduler: Scheduler, folder: Path, *, steps: int, stop: int, poison: int | None) -> Trained:
         """Run a job planned for `steps` updates, up to update `stop`, and leave a checkpoint in `folder`.
@@ -75,9 +96,12 @@ class AdapterContract:
         """
         raise NotImplementedError
 
-    def scheduler(self, steps: int = STEPS) -> Watched:
-        """A scheduler that decides every 6 updates and changes its mind often."""
-        return Watched(random_forecaster(seed=2, points=30), steps, preset="paper", window=0.1, tolerance=1000.0)
+    def scheduler(self, steps: int = STEPS, log: Path | None = None) -> Watched:
+        """A scheduler that decides every 6 updates and changes its mind often; with `log`, one that is commanded."""
+        forecaster, options = random_forecaster(seed=2, points=30), {"window": 0.1, "tolerance": 1000.0}
+        if log is not None:
+            return Commanded(log, forecaster, steps, preset="paper", **options)
+        return Watched(forecaster, steps, preset="paper", **options)
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -139,6 +163,18 @@ class AdapterContract:
         assert len(trained.rates) == STEPS
         assert all(math.isfinite(rate) and 0 <= rate <= scheduler.forecaster.ranges.lr_max * 1.000001 for rate in rates)
         assert any(math.isnan(value) for value in scheduler.heard("loss").values())
+
+    def test_commands_are_obeyed_and_end_the_run(self, tmp_path: Path):
+        scheduler = self.scheduler(log=tmp_path / "run.jsonl")
+        trained = self.train(scheduler, tmp_path, steps=STEPS, stop=STEPS, poison=None)
+        by_hand = [decision for decision in scheduler.decisions if decision.command is not None]
+        assert [decision.outcome for decision in by_hand] == [Outcome.SCALED, Outcome.STOPPED]
+        for step, rates in trained.rates.items():
+            assert rates[0] == pytest.approx(scheduler.answers[step], rel=self.precision, abs=0.0)
+        if self.ends_itself:
+            assert by_hand[-1].step <= len(trained.rates) <= by_hand[-1].step + 2
+        else:
+            assert trained.adapter.stopped
 
     def test_a_run_may_outlast_its_plan(self, tmp_path: Path):
         trained = self.train(self.scheduler(steps=40), tmp_path, steps=STEPS, stop=STEPS, poison=None)

@@ -13,9 +13,13 @@ class Chart {
   }
 
   start() {
-    if (this.data) return;
-    this.data = JSON.parse(this.element.querySelector("script").textContent);
-    const groups = new Map();
+    if (!this.data) this.load(JSON.parse(this.element.querySelector("script").textContent));
+  }
+
+  // Also later, with newer data: what is hidden and the part that is looked at stay.
+  load(data) {
+    const first = !this.data, groups = new Map();
+    this.data = data;
     for (const series of this.data.series) {
       series.entry = series.group || series.name;
       if (!groups.has(series.entry)) groups.set(series.entry, []);
@@ -29,9 +33,11 @@ class Chart {
       for (const series of members) series.order = order;
       if (own) order += 1;
     }
+    this.legend.replaceChildren();
+    this.makeLegend(groups);
+    if (!first) { this.draw(); return; }
     this.base = this.plot.appendChild(document.createElement("canvas"));
     this.over = this.plot.appendChild(document.createElement("canvas"));
-    this.makeLegend(groups);
     this.listen();
     new ResizeObserver(() => this.draw()).observe(this.plot);
   }
@@ -159,12 +165,18 @@ class Chart {
       const box = this.plot.getBoundingClientRect();
       return { x: event.clientX - box.left, y: event.clientY - box.top };
     };
-    this.plot.addEventListener("pointermove", (event) => (from !== null && event.pointerType === "mouse" ? this.mark(from, at(event).x) : this.point(at(event), event)));
+    // `hand`, where there is one, may take a press and what follows for itself.
+    let held = false;
+    this.plot.addEventListener("pointermove", (event) => held ? this.hand("move", at(event)) : (from !== null && event.pointerType === "mouse" ? this.mark(from, at(event).x) : this.point(at(event), event)));
     this.plot.addEventListener("pointerdown", (event) => {
+      held = Boolean(this.hand && this.plan && event.button === 0 && this.hand("down", at(event)));
+      if (held) { this.plot.setPointerCapture(event.pointerId); return; }
       from = event.pointerType === "mouse" && event.button === 0 && !this.data.x.categories.length ? at(event).x : null;
       this.point(at(event), event);
     });
     window.addEventListener("pointerup", (event) => {
+      if (held) this.hand("up", at(event));
+      held = false;
       if (from !== null && Math.abs(at(event).x - from) > 12) this.zoomTo(from, at(event).x);
       from = null;
     });

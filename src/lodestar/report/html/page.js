@@ -1,4 +1,4 @@
-// The page: charts start when they come into view; theme; tables that sort and open up; the list of contents.
+// The page: charts start when they come into view; tables that sort and open up; the list of contents.
 
 const charts = new Map();
 for (const element of document.querySelectorAll("figure.chart")) charts.set(element, new Chart(element));
@@ -23,24 +23,9 @@ const waking = new IntersectionObserver(
 );
 for (const element of charts.keys()) waking.observe(element);
 
-const redraw = () => charts.forEach((chart) => chart.draw());
+function redraw() { charts.forEach((chart) => chart.draw()); }
 window.addEventListener("beforeprint", () => charts.forEach((chart) => { chart.start(); chart.draw(); }));
 window.addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
-
-const system = window.matchMedia("(prefers-color-scheme: dark)"), root = document.documentElement;
-const keep = (value) => { try { localStorage.setItem("lodestar-theme", value); } catch { /* a file may not be allowed to */ } };
-const kept = () => { try { return localStorage.getItem("lodestar-theme"); } catch { return null; } };
-function setTheme(value) {
-  root.dataset.theme = value;
-  redraw();
-}
-setTheme(kept() || (system.matches ? "dark" : "light"));
-system.addEventListener("change", () => { if (!kept()) setTheme(system.matches ? "dark" : "light"); });
-document.getElementById("theme").addEventListener("click", () => {
-  const next = root.dataset.theme === "dark" ? "light" : "dark";
-  keep(next);
-  setTheme(next);
-});
 
 const numeric = (text) => {
   const found = Number.parseFloat(text.replace(/[,\s]/g, ""));

@@ -19,7 +19,7 @@ from lodestar.report.html.blocks import Block, Cell, Details, Download, KeyFigur
 from lodestar.report.html.chart import Chart
 
 PROSE = 60  # a last column with longer texts than this is prose
-SCRIPTS = ("scale.js", "draw.js", "hover.js", "chart.js", "page.js")
+SCRIPTS = ("scale.js", "draw.js", "hover.js", "chart.js")  # the renderer
 
 
 def write_page(path: str | os.PathLike[str], title: str, sections: Sequence[Section], lead: str = "") -> Path:
@@ -37,7 +37,7 @@ def page(title: str, sections: Sequence[Section], lead: str = "") -> str:
     """The page as text."""
     if not sections:
         raise ValueError("sections must hold at least one section, got none")
-    script = '(()=>{"use strict";\n' + "\n".join(_file(name) for name in SCRIPTS) + "\n})();"
+    script = renderer("page.js", "theme.js")
     links = "".join(f'<a href="#part-{i}">{_text(part.title)}</a>' for i, part in enumerate(sections))
     parts = "".join(
         f'<section id="part-{i}"><h2>{_text(part.title)}</h2>{_blocks(part.blocks)}</section>'
@@ -50,7 +50,7 @@ def page(title: str, sections: Sequence[Section], lead: str = "") -> str:
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f'<meta name="generator" content="lodestar {_text(__version__)}">'
         '<meta name="color-scheme" content="light dark">'
-        f"<title>{_text(title)}</title><style>{_file('style.css')}</style></head><body>"
+        f"<title>{_text(title)}</title><style>{asset('style.css')}</style></head><body>"
         f'<header><nav><b class="brand">Lodestar</b><div class="links">{links}</div>'
         '<button id="theme" type="button" aria-label="light or dark">◐</button></nav></header>'
         f"<main><h1>{_text(title)}</h1>{intro}{parts}</main>"
@@ -163,12 +163,22 @@ def _json(data: object) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
+def renderer(*names: str, extra: str = "") -> str:
+    """The script that draws charts, with more text and more files of this folder behind it."""
+    parts = [*map(asset, SCRIPTS), extra, *map(asset, names)]
+    return '(()=>{"use strict";\n' + "\n".join(parts) + "\n})();"
+
+
+def digest(script: str) -> str:
+    """What a security policy knows a script or a style by."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
 def _policy(script: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return (
-        f"default-src 'none';style-src 'unsafe-inline';script-src 'sha256-{digest}';base-uri 'none';form-action 'none'"
-    )
+    known = f"script-src 'sha256-{digest(script)}'"
+    return f"default-src 'none';style-src 'unsafe-inline';{known};base-uri 'none';form-action 'none'"
 
 
-def _file(name: str) -> str:
+def asset(name: str) -> str:
+    """A file of this folder."""
     return (importlib.resources.files("lodestar.report.html") / name).read_text("utf-8")

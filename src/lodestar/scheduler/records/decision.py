@@ -11,10 +11,15 @@ import numbers
 from collections.abc import Mapping
 from typing import Any
 
+from lodestar._extras import picture
+from lodestar.scheduler.records.command import Command
 from lodestar.scheduler.records.outcome import Outcome, outcome_of
 
 _ON_DISK = {"interval": "band", "forecast_interval": "forecast_band"}  # field -> its name in logs and states
 _COUNTS = ("window", "step", "samples", "accepted")
+
+
+Ahead = tuple[int, float, float | None, float | None]  # a step, its rate, the loss and the metric forecast there
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +53,9 @@ class Decision:
     forecast_interval: tuple[float, float] | None = None  # around `forecast`
     lr: tuple[tuple[int, float], ...] = ()  # (step, lr) over the next window
     note: str = ""
+    ahead: tuple[Ahead, ...] = ()  # what is planned from here to the end of the run, thinned
+    rescale: float | None = None  # the forecaster sees the job's rates times this; None: as they are
+    command: Command | None = None  # that was obeyed or refused: who asked for it, and when
 
     @property
     def first_lr(self) -> float | None:
@@ -59,12 +67,16 @@ class Decision:
         """The learning rate the next window ends with."""
         return self.lr[-1][1] if self.lr else None
 
+    def _repr_html_(self) -> str | None:
+        return picture(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, the outcome as its kind and as its sentence."""
         data = {_ON_DISK.get(name, name): value for name, value in dataclasses.asdict(self).items()}
         data["outcome"], data["outcome_kind"] = str(self.outcome), self.outcome.kind
         data["winners"] = list(data["winners"])
         data["lr"] = [list(pair) for pair in self.lr]
+        data["ahead"] = [list(row) for row in self.ahead]
         for name in _ON_DISK.values():
             data[name] = None if data[name] is None else list(data[name])
         return data
@@ -110,6 +122,15 @@ def _rates(value: Any) -> tuple[tuple[int, float], ...]:
     return tuple((step, lr) for step, lr in pairs if lr is not None)
 
 
+def _ahead(value: Any) -> tuple[Ahead, ...]:
+    rows = [(_count(step), _number(lr), _number(loss), _number(metric)) for step, lr, loss, metric in value]
+    return tuple((step, lr, loss, metric) for step, lr, loss, metric in rows if lr is not None)
+
+
+def _command(value: Any) -> Command | None:
+    return None if value is None else Command.from_dict(value)
+
+
 def _winners(value: Any) -> tuple[Winner, ...]:
     return tuple(found for winner in value if (found := _winner(**winner)) is not None)
 
@@ -126,6 +147,7 @@ def _text(value: Any) -> str:
 
 
 _OTHERS = {"interval": _interval, "forecast_interval": _interval, "lr": _rates, "winners": _winners, "note": _text}
+_OTHERS |= {"ahead": _ahead, "command": _command}
 _READ = {  # field -> its name on disk, and what reads it
     name: (_ON_DISK.get(name, name), _OTHERS.get(name, _count if name in _COUNTS else _number))
     for name in (field.name for field in dataclasses.fields(Decision))

@@ -8,12 +8,14 @@ Writing never raises.
 import dataclasses
 import logging
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from lodestar.scheduler.inputs import shown
 from lodestar.scheduler.records.decision import Decision
 from lodestar.scheduler.records.listener import Listener
-from lodestar.scheduler.records.log import LogWriter
+from lodestar.scheduler.records.log import Log, LogWriter
+from lodestar.scheduler.records.points import PointsWriter
 
 logger = logging.getLogger("lodestar.scheduler")
 
@@ -34,9 +36,25 @@ class Journal:
         self.entries = entries
         self.listeners: list[Listener] = []
         self._writer = writer
+        self._points = PointsWriter()
         self._header, self._past = header, list[Decision]()
         self._waiting: list[dict[str, Any] | Decision] = [header]
         self._ended = ""
+
+    @property
+    def curious(self) -> bool:
+        """Whether anybody wants to know what was measured."""
+        return self._writer is not None or bool(self.listeners)
+
+    @property
+    def path(self) -> Path | None:
+        """The log, which moves where another job writes to it."""
+        return None if self._writer is None else self._writer.path
+
+    @property
+    def job(self) -> str | None:
+        """What the log calls this job."""
+        return self._header["job"]
 
     def __getstate__(self) -> dict[str, Any]:
         """For `copy.deepcopy` and pickle: log and listeners stay with the original, or both would write there."""
@@ -58,7 +76,9 @@ class Journal:
         self._waiting.append(decision)
 
     def observe(self, step: int, loss: float | None, metric: float | None, lr: float) -> None:
-        """Tell the listeners what was measured."""
+        """Tell the listeners what was measured, and keep it for those who watch."""
+        if self._writer is not None and self._points.add(step, loss, metric, lr):
+            self._write_points()
         for listener in self.listeners:
             self._tell_one(listener, "observed", step, step, loss, metric, lr)
 
@@ -80,13 +100,16 @@ class Journal:
             logger.info("%s", text)
             self.flush()
 
-    def resume(self, entries: Entries, header: dict[str, Any]) -> None:
-        """Go on after `entries`, which an earlier job has perhaps logged to this very file."""
+    def resume(self, entries: Entries, header: dict[str, Any]) -> list[Decision]:
+        """Go on after `entries`, which an earlier job has perhaps logged to this very file; what that one did after."""
         self.entries = entries
         self._header, self._past = header, list(entries.decisions)
         self._waiting = [header]
+        self._points.begin(header["resumed_after"])
         if self._writer is not None:
             self._writer.forget()
+        held = self._held()
+        return [] if held is None else [decision for decision in held.decisions if decision not in self._past]
 
     def flush(self) -> None:
         """Write what waits. A log that cannot be written is a warning, no more."""
@@ -98,6 +121,7 @@ class Journal:
             return
         lines = [_line(record) for record in waiting]
         problem = self._writer.append(lines, lambda: self._whole(lines))
+        self._write_points()
         if problem:
             self.warn(*problem, 0)
             if problem[0] == "log":
@@ -105,14 +129,23 @@ class Journal:
 
     def _whole(self, lines: list[dict[str, Any]]) -> list[Mapping[str, Any]]:
         """All there is to write, with `lines`; of a resumed job, what the file does not hold from before."""
-        held = self._writer.job_with(self._past) if self._writer and self._past else None
-        if held is not None:
-            self._header["job"] = held.header.get("job")
+        held = self._held()
         known = [] if held is None else held.decisions
         decisions = [_line(decision) for decision in self.entries.decisions if decision not in known]
         new = {line["text"]: line for line in lines if line["kind"] == "warning"}
         warnings = [new.get(text, {"kind": "warning", "text": text}) for text in self.entries.warnings]
         return [self._header, *decisions, *warnings]
+
+    def _held(self) -> Log | None:
+        """What the file holds of this job from before it was resumed; it goes on under the same name."""
+        held = self._writer.job_with(self._past) if self._writer and self._past else None
+        if held is not None:
+            self._header["job"] = held.header.get("job")
+        return held
+
+    def _write_points(self) -> None:
+        if self._writer is not None and (problem := self._points.flush(self._writer.path, self.job)):
+            self.warn("points", problem, 0)
 
     def _tell(self, records: list[dict[str, Any] | Decision]) -> None:
         for listener in self.listeners:

@@ -2,7 +2,8 @@
 
 The first line of a job names the run, its settings and the job. Comes in: records. Goes out: a file that outlives a
 kill: a half line at the end is closed off by the next writer and skipped by readers. A job resumed from a checkpoint
-decides some windows again; the later line counts. A file may hold several jobs, one after the other.
+decides some windows again; the later line counts. A file may hold several jobs, one after the other. Version 2 has
+commands among the decisions, and with each decision the plan to the end.
 
 Writing never raises: a full disk must not stop a training job, so `append` says what went wrong instead. A file that
 was renamed, emptied or deleted, or that a full disk kept from being written, gets the job's header and all its
@@ -25,8 +26,9 @@ from lodestar.scheduler.records.decision import Decision
 from lodestar.scheduler.records.outcome import Outcome
 
 FORMAT = "lodestar-log"
-VERSION = 1
+VERSION = 2
 _BEFORE = {Outcome.CUT: 0, Outcome.RESCALED: 1}  # what may come beside a window's own decision, and before it
+_BY_HAND = -1  # and before that
 _HEADER_TYPES = {"run": dict, "settings": dict, "total_steps": int, "metric": str, "mode": str, "direction": str}
 _RUN_TYPES = {"name": str, "facts": dict}
 _DEEPEST = 8  # JSON within JSON; ours is half of that
@@ -47,6 +49,7 @@ class Log:
     skipped: int
     jobs: int = 1
     summary: str | None = None  # the run's last line; None if nobody closed it: killed, under way, or of release one
+    over: bool = False  # whether nothing came after that line
 
     @property
     def run_name(self) -> str | None:
@@ -151,20 +154,23 @@ def read_jobs(path: str | os.PathLike[str]) -> list[Log]:
     if not jobs:
         raise LodestarError(f"{path} is not a Lodestar log. Fix: pass the file given as Scheduler(log=...)")
     kept = [job for job in jobs[:-1] if job.has_begun] + jobs[-1:]
-    return [Log(job.header, job.in_order, list(job.warnings), skipped, len(kept), job.summary) for job in kept]
+    return [
+        Log(job.header, job.in_order, list(job.warnings), skipped, len(kept), job.summary, job.over) for job in kept
+    ]
 
 
 @dataclasses.dataclass
 class _Job:
     header: dict[str, Any] = dataclasses.field(default_factory=dict)
-    decisions: dict[tuple[int, int, int], Decision] = dataclasses.field(default_factory=dict)
+    decisions: dict[tuple[int, int, int, str], Decision] = dataclasses.field(default_factory=dict)
     warnings: dict[str, None] = dataclasses.field(default_factory=dict)
     summary: str | None = None
+    over: bool = False
 
     @property
     def has_begun(self) -> bool:
         """Whether it decided anything after its start; a scheduler that was built to be resumed has not."""
-        return any(step > 0 for step, _, _ in self.decisions)
+        return any(step > 0 for step, *_ in self.decisions)
 
     @property
     def in_order(self) -> list[Decision]:
@@ -174,13 +180,16 @@ class _Job:
         """A decision or a warning; what is of a kind that this version does not know is passed over."""
         if record["kind"] == "decision":
             decision = Decision.from_dict(record)
-            place = _BEFORE.get(decision.outcome, len(_BEFORE))
-            self.decisions[(decision.step, decision.window, place)] = decision
+            place, hand = _BEFORE.get(decision.outcome, len(_BEFORE)), ""
+            if decision.command is not None:
+                place, hand = _BY_HAND, f"{decision.command.at} {decision.command.id}"
+            self.decisions[(decision.step, decision.window, place, hand)] = decision
+            self.over = False
         elif record["kind"] in ("warning", "end"):
             if not isinstance(record["text"], str):
                 raise ValueError("a warning and a summary must be texts")
             if record["kind"] == "end":
-                self.summary = record["text"]
+                self.summary, self.over = record["text"], True
             else:
                 self.warnings[record["text"]] = None
 
@@ -210,7 +219,7 @@ def _started(jobs: list[_Job], head: dict[str, Any]) -> _Job:
         known = [job for job in jobs if job.has_begun] or jobs
     job = known[-1] if known else _Job()
     jobs[:] = [other for other in jobs if other is not job]
-    job.header = head
+    job.header, job.over = head, False
     return job
 
 

@@ -22,6 +22,12 @@ class Outcome(enum.StrEnum):
     RESCALED = "rescaled the plan: this job answers to a learning rate otherwise than the past runs did"
     CUT = "cut the learning rate for one window: the loss jumped far above its forecast, or was not finite"
     EXTENDED = "the run's length changed: the rest of the plan was stretched to fit"
+    PAUSED = "steering was paused by hand: the plan is followed as it stands"
+    RESUMED = "steering was resumed by hand"
+    SCALED = "the learning rate was multiplied by hand; steering is paused"
+    TAKEN = "a schedule drawn by hand is followed; steering is paused"
+    STOPPED = "the run was ended by hand"
+    REFUSED = "a command was refused"
 
     OPENING = INITIAL_PLAN  # names of release one
     GEARED = RESCALED

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lodestar.forecaster import Context, Forecaster
 from lodestar.forecaster.known_schedules import Judged, judge, what_if
 from lodestar.forecaster.preprocessing.normaliser import LR
+from lodestar.forecaster.preprocessing.recipe import Points
 from lodestar.forecaster.response.history import CELLS
 from lodestar.planning.plan import averaged, outer_ends
 from lodestar.planning.space import candidates
@@ -45,7 +46,7 @@ def choose_schedule(moment: Moment, planned: PlannedRun) -> tuple[Decision, Plan
     """Go on with the plan, or with the best schedules for the rest."""
     forecaster = moment.forecaster
     context = live_context(forecaster, moment.points, 0, moment.seen)
-    own = _whole_run(moment, planned)
+    own = _whole_run(forecaster, moment.points, moment.seen, planned)
     others = candidates(forecaster, count=_DRAWN)
     rates = np.concatenate([own[None], _SCALES[:, None] * own, others.rates])
     judged = judge(forecaster, rates, context, _USUAL)
@@ -110,12 +111,25 @@ def _going_on(moment: Moment, planned: PlannedRun, judged: Judged) -> Decision:
     )
 
 
-def _whole_run(moment: Moment, planned: PlannedRun) -> NDArray[np.float64]:
+def forecast_planned(
+    forecaster: Forecaster, points: Points, seen: int, planned: PlannedRun
+) -> tuple[PlannedRun, float, tuple[float, float]]:
+    """The planned run with its rates, which a person chose, and the loss, metric and final metric they would give."""
+    rates = _whole_run(forecaster, points, seen, planned)
+    context = live_context(forecaster, points, 0, seen) if seen else None
+    made, final = what_if(forecaster, rates, context), judge(forecaster, rates[None], context)
+    nodes = (planned.start + np.arange(len(planned.lr))) / forecaster.points
+    curves = (np.interp(nodes, made.times, part.centre) for part in (made.loss, made.metric))
+    interval = (float(final.lower[0]), float(final.upper[0]))
+    return PlannedRun(planned.start, planned.lr, *curves), float(final.centre[0]), interval
+
+
+def _whole_run(forecaster: Forecaster, points: Points, seen: int, planned: PlannedRun) -> NDArray[np.float64]:
     """The plan on the cells of the response; its past is overwritten by what the run did when it is judged."""
-    points = moment.forecaster.points
-    nodes = (planned.start + np.arange(len(planned.lr))) / points
-    done = moment.points.values[: moment.seen, LR]
-    ends = (np.arange(len(done)) + 1.0) / points
+    count = forecaster.points
+    nodes = (planned.start + np.arange(len(planned.lr))) / count
+    done = points.values[:seen, LR]
+    ends = (np.arange(len(done)) + 1.0) / count
     earlier = ends < nodes[0]
     middles = (np.arange(CELLS) + 0.5) / CELLS
     return np.interp(middles, np.concatenate([ends[earlier], nodes]), np.concatenate([done[earlier], planned.lr]))
