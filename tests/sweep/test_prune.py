@@ -100,6 +100,18 @@ def test_runs_without_a_metric_teach_nothing_and_do_no_harm():
     assert follower._ended == []
 
 
+def test_what_goes_wrong_in_judging_is_a_warning_and_the_sweep_goes_on(caplog):
+    class Broken(Pruner):
+        def judge(self, run, schedule=None):
+            raise ZeroDivisionError("of no use")
+
+    follower = SweepPruner(Broken(), Asked(), Job("m:f"))
+    trial = trial_of("t", "constant:1e-3")
+    follower.take(Started(trial, "here"))
+    follower.take(Reported(trial, 40, 1.0, 0.5))
+    assert "t could not be judged and goes on: ZeroDivisionError('of no use')" in caplog.text
+
+
 def test_pruning_on_ray_is_refused_in_a_sentence(tmp_path):
     with pytest.raises(SweepError, match=r"--prune is for trials on this machine, not on 'ray'. Fix"):
         run_sweep(named("good"), out=tmp_path / "runs", seed=0, total_steps=10, executor="ray", prune=True)

@@ -3,6 +3,8 @@
 import time
 from typing import TYPE_CHECKING
 
+import typer
+
 from lodestar.cli import _screen
 
 if TYPE_CHECKING:
@@ -35,9 +37,14 @@ class SweepTable:
     def __enter__(self) -> "SweepTable":
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, *__: object) -> None:
         if self._live.is_started:
             self._live.stop()
+        if isinstance(error, KeyboardInterrupt):
+            _screen.warn("Stopped. The same command goes on from here.")
+            raise typer.Exit(130) from None
+        if isinstance(error, ValueError):
+            raise typer.BadParameter(str(error)) from None
 
     def start(self, progress: "SweepProgress") -> None:
         self._progress = progress

@@ -105,35 +105,28 @@ def sweep_command(
         _show_trials(trials, as_json=as_json)
         return
     with SweepTable(quiet=as_json) as table:
-        try:
-            result = run_trials(
-                job,
-                trials,
-                out,
-                make_executor(
-                    on,
-                    jobs=jobs,
-                    threads=threads,
-                    logs=folder_beside(out),
-                    cpus=cpus,
-                    gpus=gpus,
-                    ship=False if no_ship else None,
-                    timeout=trial_timeout,
-                ),
-                identity=identity(job, chosen, trials, seed=seed),
-                retry_failed=retry_failed,
-                add=add,
-                prune=make_pruner(prune, on),
-                log_to=log_to,
-                on_start=table.start,
-                on_event=table.event,
-            )
-        except KeyboardInterrupt:
-            table.__exit__()
-            _screen.warn("Stopped. The same command goes on from here.")
-            raise typer.Exit(130) from None
-        except ValueError as error:
-            raise typer.BadParameter(str(error)) from None
+        result = run_trials(
+            job,
+            trials,
+            out,
+            make_executor(
+                on,
+                jobs=jobs,
+                threads=threads,
+                logs=folder_beside(out),
+                cpus=cpus,
+                gpus=gpus,
+                ship=False if no_ship else None,
+                timeout=trial_timeout,
+            ),
+            identity=identity(job, chosen, trials, seed=seed),
+            retry_failed=retry_failed,
+            add=add,
+            prune=make_pruner(prune, on),
+            log_to=log_to,
+            on_start=table.start,
+            on_event=table.event,
+        )
     if as_json:
         _screen.show_json(result.as_dict())
     else:

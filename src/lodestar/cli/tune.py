@@ -63,35 +63,28 @@ def tune_command(
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     with SweepTable(quiet=as_json) as table:
-        try:
-            result = tune(
-                function,
-                out=out,
-                seed=seed,
-                budget=budget,
-                command=command,
-                total_steps=steps,
-                peak=peak,
-                executor=on,
-                jobs=jobs,
-                threads=threads,
-                trial_timeout=trial_timeout,
-                metric_name=metric,
-                direction=direction,
-                task=task,
-                prune=not no_prune,
-                final=final,
-                fit={} if updates is None else {"updates": updates},
-                on_round=lambda now: table.say(round_line(now)),
-                on_start=table.start,
-                on_event=table.event,
-            )
-        except KeyboardInterrupt:
-            table.__exit__()
-            _screen.warn("Stopped. The same command goes on from here.")
-            raise typer.Exit(130) from None
-        except ValueError as error:
-            raise typer.BadParameter(str(error)) from None
+        result = tune(
+            function,
+            out=out,
+            seed=seed,
+            budget=budget,
+            command=command,
+            total_steps=steps,
+            peak=peak,
+            executor=on,
+            jobs=jobs,
+            threads=threads,
+            trial_timeout=trial_timeout,
+            metric_name=metric,
+            direction=direction,
+            task=task,
+            prune=not no_prune,
+            final=final,
+            fit={} if updates is None else {"updates": updates},
+            on_round=lambda now: table.say(round_line(now)),
+            on_start=table.start,
+            on_event=table.event,
+        )
     if as_json:
         _screen.show_json(result.as_dict())
     else:

@@ -79,11 +79,11 @@ class LodestarPruner(optuna.pruners.BasePruner):
         least_chance: float | None = None,
         startup: int = 4,
         least_seen: float = 0.0,
-        overhead: float = 0.005,
+        overhead: float = 0.004,
         seed: int = 0,
     ):
         if not 0 < overhead <= 1:
-            raise ValueError(f"overhead is a share of the time and must lie in (0, 1], got {overhead}. Fix: 0.005")
+            raise ValueError(f"overhead is a share of the time and must lie in (0, 1], got {overhead}. Fix: 0.004")
         past = RunStore.open(history).read() if isinstance(history, str | Path) else history
         past = tuple(past.read() if isinstance(past, RunStore) else past)
         self.pruner = Pruner(least_chance=least_chance, startup=startup, least_seen=least_seen, history=past, seed=seed)

@@ -8,7 +8,7 @@ import dataclasses
 import logging
 from collections.abc import Iterable
 
-from lodestar.pruning import Background, Pruner
+from lodestar.pruning import Background, Pruner, VerdictKind
 from lodestar.pruning.pruner import due
 from lodestar.runs import Direction, Run, Series, Status
 from lodestar.sweep.events import Done, Event, Failed, Reported, Started
@@ -47,7 +47,10 @@ class SweepPruner:
             case Started(trial):
                 self._running[trial.name] = _Followed()
             case Reported(trial):
-                self._judge(trial, event)
+                try:
+                    self._judge(trial, event)
+                except Exception as error:  # noqa: BLE001  a sweep goes on without us
+                    log.warning("%s could not be judged and goes on: %r", trial.name, error)
             case Failed(trial):
                 self._running.pop(trial.name, None)
             case Done(trial, run):
@@ -69,7 +72,8 @@ class SweepPruner:
             return
         followed.judged = now
         verdict = self._pruner.judge(self._run(trial, followed), trial.schedule)
-        if verdict.stop and self._executor.stop(trial, verdict.reason):
+        # Losses that are not finite are the recorder's to judge, which knows of `--no-cut`.
+        if verdict.kind is VerdictKind.HOPELESS and self._executor.stop(trial, verdict.reason):
             log.info("%s is stopped: %s", trial.name, verdict.reason)
 
     def _run(self, trial: Trial, followed: _Followed) -> Run:
