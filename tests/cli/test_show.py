@@ -25,10 +25,9 @@ def file(tmp_path):
     known = responding_forecaster()
     facts = {
         "workloads": {"digits": 24},
-        "job": {"optimizers": {"AdamW": 20, "SGD": 3}},
         "total_steps": [300, 400],
         "set_aside": [["x", "no lr"]],
-        "job": {"batch_sizes": [32, 64], "parameters": [1200, 1200]},
+        "job": {"optimizers": {"AdamW": 20, "SGD": 3}, "batch_sizes": [32, 64], "parameters": [1200, 1200]},
     }
     facts |= {"held_out": [["run-1", "run-2"], ["run-2", "run-3"]], "preset": "default", "lodestar": "0.2.0"}
     quality = {**known.quality, "held_out_runs": 3, "spearman_05": 0.6, "final_metric_rmse_05": 0.02}
