@@ -143,7 +143,7 @@ def test_a_schedule_that_was_logged_to_the_end_is_followed(run, folder):
     told = json.loads(run("forecast", "f.lodestar", "runs", "--run", "cosine-0.001-0", "--seen", "0", "--json").stdout)
     assert told["schedule"] == {"known": True, "how": "logged to its end", "extrapolation": None}
     assert told["seen"] == [0, 0]
-    true = RunStore(folder / "runs").get("cosine-0.001-0").lr
+    true = RunStore(folder / "runs").read(["cosine-0.001-0"])[0].lr
     np.testing.assert_allclose(
         np.interp(true.steps, np.array(told["times"]) * 600, told["lr"]["centre"]), true.values, atol=4e-5
     )
