@@ -4,6 +4,7 @@ Comes in: ./demo, as the demo leaves it. Goes out: docs/pictures/*.gif and *.png
 
 - steered_run: a job four times wider than the runs the forecaster learned from, steered; a frame for each decision.
 - report, decisions, evaluation: screenshots of the pages, by a headless Chromium.
+- watch: the live page of that job half way through, a schedule drawn by hand.
 """
 
 import sys
@@ -11,6 +12,7 @@ import tempfile
 import textwrap
 import time
 from pathlib import Path
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -25,6 +27,7 @@ sys.path.insert(0, str(ROOT))
 
 from examples import digits  # noqa: E402
 from tests.report.chromium import FOUND, Browser  # noqa: E402
+from tests.watch.serving import TOKEN, serving  # noqa: E402
 
 from lodestar import Forecaster, Run, RunStore, Scheduler, Series, load  # noqa: E402
 from lodestar.scheduler import Decision, Outcome  # noqa: E402
@@ -36,18 +39,18 @@ PAST = 4  # every so many past runs are drawn
 MOMENT, PAUSE = 450, 2600  # milliseconds of a frame: as time goes by; where something happened
 
 
-def steer(forecaster: Forecaster) -> tuple[Run, Scheduler]:
+def steer(forecaster: Forecaster | Path, stop: int = digits.STEPS, **options: Any) -> tuple[Run, Scheduler]:
     """The job: a real network on real digits, trained at the scheduler's rates."""
-    scheduler = Scheduler(forecaster, digits.STEPS, seed=SEED)
+    scheduler = Scheduler(forecaster, digits.STEPS, seed=SEED, **options)
     state, seeds, rates, losses, accuracies = digits.begin([SEED], width=WIDTH), jnp.asarray([SEED]), [], [], []
-    for first in range(0, digits.STEPS, digits.EVERY):
+    for first in range(0, stop, digits.EVERY):
         ahead = [scheduler.lr_at(first + 1 + j) for j in range(digits.EVERY)]
         state, (loss, val, _) = digits.advance(state, seeds, jnp.asarray(first), jnp.asarray([ahead], jnp.float32))
         for j, value in enumerate(np.asarray(loss)[0]):
             scheduler.observe(first + 1 + j, loss=float(value))
         scheduler.observe(first + digits.EVERY, metric=float(val[0, -1]))
         rates, losses, accuracies = [*rates, *ahead], [*losses, *np.asarray(loss)[0]], [*accuracies, float(val[0, -1])]
-    every = np.arange(1, digits.STEPS + 1)
+    every = np.arange(1, len(rates) + 1)
     run = Run(
         name="wide",
         loss=Series(every, np.array(losses, float)),
@@ -181,7 +184,24 @@ def screenshots() -> None:
         photograph(browser, DEMO / "report.html", "report")
         photograph(browser, DEMO / "report.html", "decisions", "Steered runs")
         photograph(browser, DEMO / "evaluation.html", "evaluation")
+        watched(browser, Path(profile))
         browser.close()
+
+
+def watched(browser: Browser, folder: Path) -> None:
+    """The live page of a job that is half way, with a schedule drawn by hand."""
+    (logs := folder / "logs").mkdir()
+    steer(DEMO / "forecaster.lodestar", digits.STEPS // 2, log=logs / "wide.jsonl", control=True)
+    with serving(logs) as address:
+        browser.open(f"{address}/#token={TOKEN}", width=1000, height=1500)
+        browser.wait("document.querySelectorAll('#charts figure[data-drawn]').length >= 3")
+        browser.js(
+            "(() => {const i = document.querySelectorAll('#sliders input')[2];"
+            "i.value = 0.4 * i.value; i.dispatchEvent(new Event('input'))})()"
+        )
+        time.sleep(2)
+        shrink(browser, "watch")
+        browser.open("about:blank")
 
 
 def photograph(browser: Browser, page: Path, name: str, heading: str | None = None) -> None:
@@ -192,6 +212,11 @@ def photograph(browser: Browser, page: Path, name: str, heading: str | None = No
         browser.js(f"(() => {{const e = {part}.querySelector('details'); e.open = true; e.scrollIntoView()}})()")
         browser.js("window.scrollBy(0, -60)")
     time.sleep(2)  # charts are drawn as they come into view
+    shrink(browser, name)
+
+
+def shrink(browser: Browser, name: str) -> None:
+    """A picture of the window in few colours."""
     browser.shot(path := OUT / f"{name}.png")
     small = Image.open(path).convert("RGB").quantize(64, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     small.save(path, optimize=True)

@@ -33,6 +33,10 @@ class Control:
         self._again = [(decision.step, decision.command) for decision in decisions if decision.command is not None]
         self._seen, self._next = None, 0.0
 
+    def ready(self, ended: bool) -> bool:
+        """Whether there may be something to do; `ended`: a point of the grid has. Asked at every step."""
+        return ended or bool(self._again) or time.monotonic() >= self._next
+
     def commands(self, step: int, due: bool, obeyed: Sequence[Decision]) -> Iterator[Command]:
         """What to obey before the rate of `step` is told; `due`: a decision is to be made."""
         while self._again and self._again[0][0] < step:

@@ -174,9 +174,11 @@ class Scheduler:
                 "Fix: extend(total_steps) if the run goes on",
             )
         at = min(max(at, 1), self.total_steps)
-        if self._control is not None and at > state.last_step:
-            at = self._obey(at)
-        if at > state.clock.open_until(state.settled):
+        ended = at > state.clock.open_until(state.settled)
+        if self._control is not None and at > state.last_step and self._control.ready(ended):
+            at = self._obey(at, self._control)
+            ended = at > state.clock.open_until(state.settled)
+        if ended:
             self._warn_of_leap(at)
             self._controller.settle(at)
         state.last_step = max(state.last_step, at)
@@ -273,10 +275,9 @@ class Scheduler:
     def _state(self) -> State:
         return self._controller.state
 
-    def _obey(self, step: int) -> int:
+    def _obey(self, step: int, control: Control) -> int:
         """Do what a person asks, before the rate of `step` is told; the step, within the run as it then is."""
-        due = step >= self.next_decision()
-        for command in self._control.commands(step, due, self.decisions) if self._control else ():
+        for command in control.commands(step, step >= self.next_decision(), self.decisions):
             self._controller.obey(command)
         return min(step, self.total_steps)
 

@@ -34,13 +34,12 @@ def corners(x: ArrayLike, y: ArrayLike, most: int = MOST, close: float = 1e-3) -
 
 def _extremes(ys: NDArray[np.float64], buckets: int) -> list[NDArray[np.int64]]:
     """Where each stretch is lowest and highest; its middle where it holds no number at all."""
-    found = []
-    for part in np.array_split(np.arange(len(ys)), buckets):
-        values = ys[part]
-        if np.isnan(values).all():
-            found.append(part[[len(part) // 2]])
-        else:
-            found.append(part[[int(np.nanargmin(values)), int(np.nanargmax(values))]])
+    size, longer = divmod(len(ys), buckets)  # the first ones have one more
+    cut, found = longer * (size + 1), []
+    for first, part in ((0, ys[:cut].reshape(longer, size + 1)), (cut, ys[cut:].reshape(buckets - longer, size))):
+        starts, none = first + np.arange(len(part)) * part.shape[1], np.isnan(part)
+        for filled in (np.where(none, np.inf, part).argmin(axis=1), np.where(none, -np.inf, part).argmax(axis=1)):
+            found.append(starts + np.where(none.all(axis=1), part.shape[1] // 2, filled))
     return found
 
 
