@@ -1,1 +1,1 @@
-"""Lodestar inside other tools that search: `integrations.optuna`, `integrations.ray_tune`. Import the one you use."""
+"""Lodestar inside other tools that search: `integrations.optuna`. Import the one you use."""
