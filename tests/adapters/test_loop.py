@@ -37,6 +37,7 @@ def accuracy_of(weights: np.ndarray) -> float:
 
 class TestLoopContract(AdapterContract):
     stops = (17, 36)
+    ends_itself = False
 
     def train(self, scheduler, folder, *, steps, stop, poison):
         loop = SteeredLoop(scheduler, state=folder / "run.json")

@@ -135,10 +135,14 @@ def test_the_server_starts_prints_its_address_and_ends_with_a_signal_while_a_pag
     address, _, token = server.stdout.readline().strip().partition("#token=")
     assert len(token) >= 32
     assert address.startswith("http://127.0.0.1:")
-    with httpx.stream("GET", f"{address}api/stream", timeout=60) as answer:
-        assert next(answer.iter_lines()) == "event: table"
-        server.send_signal(signal.SIGTERM)
-        _, err = server.communicate(timeout=60)
+    try:
+        with httpx.stream("GET", f"{address}api/stream", timeout=60) as answer:
+            assert next(answer.iter_lines()) == "event: table"
+            server.send_signal(signal.SIGTERM)
+            _, err = server.communicate(timeout=60)
+    finally:
+        server.kill()
+        server.communicate()
     assert "Traceback" not in err, err
 
 

@@ -82,7 +82,8 @@ def test_while_paused_the_plan_stays_and_after_resume_decisions_are_made(log):
 
 def test_scale_multiplies_what_is_to_come_within_the_caps_and_pauses(log):
     job, other = a_job(log), a_job(log.with_name("other.jsonl"))
-    train(job, 1, 20), train(other, 1, 20)
+    train(job, 1, 20)
+    train(other, 1, 20)
     send(log, "scale", 0.5)
     assert job.lr_at(21) == pytest.approx(0.5 * other.lr_at(21), rel=1e-9)
     assert job.plan().lr_at(150) == pytest.approx(0.5 * other.plan().lr_at(150), rel=1e-9)
