@@ -7,7 +7,7 @@ import pytest
 
 from lodestar.report.draw import SHADES, chart_panel
 from lodestar.report.html import Axis, Bars, Chart, Histogram, Line, ReferenceLine, Scatter, Shades, Shading, XSpan
-from lodestar.report.html.page import _file
+from lodestar.report.html.page import asset
 from lodestar.report.ink import COLOURS, FAINT, INK, file_bytes
 
 EVIL = "<b>$\\frac{ 学習 \x00"
@@ -85,10 +85,10 @@ def test_a_figure_is_the_same_twice():
 
 
 def test_files_have_the_colours_of_the_page():
-    light = _file("style.css").split("}")[0]
+    light = asset("style.css").split("}")[0]
     assert tuple(re.findall(r"--c\d:(#\w{6})", light)) == COLOURS
     assert f"--ink:{INK}" in light
-    stops = re.search(r"const STOPS = \[(.*)\];", _file("draw.js"))
+    stops = re.search(r"const STOPS = \[(.*)\];", asset("draw.js"))
     assert stops
     numbers = [int(n) for n in re.findall(r"\d+", stops[1])]
     assert tuple("#" + bytes(numbers[i : i + 3]).hex() for i in range(0, len(numbers), 3)) == SHADES

@@ -1,6 +1,7 @@
 """The hand on the wheel: what a job does with a command, and that it resumes exactly."""
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -240,9 +241,9 @@ def test_the_file_is_looked_at_once_a_second_and_when_a_decision_is_due(log, mon
     monkeypatch.setattr(control, "EVERY", 1e6)
     looks: list[int] = []
     job = a_job(log)
-    real = control.os.stat
+    real = os.stat
     monkeypatch.setattr(
-        control.os,
+        os,
         "stat",
         lambda path, **kw: (str(path).endswith("control.json") and looks.append(1), real(path, **kw))[1],
     )

@@ -13,7 +13,7 @@ from lodestar.fitting.response.cells import cell_runs
 from lodestar.fitting.response.laws import fit_law
 from lodestar.fitting.response.response import fit_response
 from lodestar.forecaster import Forecaster
-from lodestar.forecaster.known_schedules import judge
+from lodestar.forecaster.known_schedules import judge, response_of
 from lodestar.forecaster.response.history import CELLS, Clock, on_cells
 from lodestar.forecaster.response.neighbours import Neighbours
 from lodestar.forecaster.response.power_law import power_law_final
@@ -131,7 +131,7 @@ def test_a_power_law_is_continued_through_the_last_value():
 
 
 def test_a_run_far_out_comes_back_early_on_and_stays_later():
-    metric = responding_forecaster().response.metric
+    metric = response_of(responding_forecaster()).metric
     far = metric.high + 10.0
     assert metric.clipped(np.array([far]), far, 0.05)[0] == metric.high
     assert metric.clipped(np.array([far]), far, 0.9)[0] == far
