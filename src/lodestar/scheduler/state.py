@@ -50,8 +50,12 @@ class State:
         self.planned = self.planned.stretched(self.settled, clock.points, place)
         self.cut = Cut(self.cut.factor, round(self.cut.until * old.total_steps / clock.total_steps))
 
+    @property
+    def _by_hand(self) -> bool:
+        return self.paused or self.ends_after is not None
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Plain data; what a person commanded only where there is something, which release one did not know."""
         return {
             "total_steps": self.clock.total_steps,
             "last_step": self.last_step,
@@ -61,8 +65,7 @@ class State:
             "gear": self.rescale,
             "gears": list(self.rescales),
             "cut": [self.cut.factor, self.cut.until],
-            "paused": self.paused,
-            "ends_after": self.ends_after,
+            **({"paused": self.paused, "ends_after": self.ends_after} if self._by_hand else {}),
             "course": self.planned.to_dict(),
             "curve": {"knots": list(self.schedule.knots), "lr": list(self.schedule.lr)},
             "history": self.history.to_dict(),
