@@ -85,6 +85,7 @@ def _serve(jobs: "Jobs", store: "RunStore | None", model: Path | None, host: str
         listening.bind((host, port))
         listening.listen(128)  # whoever opens the address at once waits, and is not refused
     except OSError as error:
+        listening.close()
         raise LodestarError(
             f"cannot listen on {host}:{port}: {error.strerror or error}. Fix: another --port"
         ) from error
