@@ -98,6 +98,12 @@ def test_a_bad_what_if_is_a_sentence(client, job_id, asked, why):
     assert why in answer.json()["error"]
 
 
+def test_a_body_that_does_not_say_its_length_is_refused(client):
+    pieces = (b"{" for _ in range(3))  # sent in chunks
+    answer = client.post("/api/what-if", content=pieces, headers={"content-type": "application/json"})
+    assert answer.status_code == 403 and "must say its length" in answer.json()["error"]
+
+
 def test_a_misshapen_request_is_a_sentence(client):
     answer = client.post("/api/what-if", json={"job": 3})
     assert answer.status_code == 422
