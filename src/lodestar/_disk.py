@@ -10,7 +10,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from lodestar._errors import StoreError
 
@@ -23,6 +23,19 @@ def write_whole(path: Path, data: bytes | memoryview) -> None:
         replace_file(path, data)
     except OSError as error:
         raise StoreError(cannot_write(path.parent, error)) from error
+
+
+def append_whole(stream: Any, size: int, data: bytes) -> int:
+    """Write all of `data` behind `size` bytes, or none of it; the new size."""
+    left = memoryview(data)
+    try:
+        while left:
+            left = left[stream.write(left) :]
+    except OSError:
+        with contextlib.suppress(OSError):
+            stream.truncate(size)
+        raise
+    return size + len(data)
 
 
 def replace_file(path: Path, data: bytes | memoryview) -> None:

@@ -10,7 +10,6 @@ was renamed, emptied or deleted, or that a full disk kept from being written, ge
 decisions again as soon as it can be written; a file to which another job writes is left to that one.
 """
 
-import contextlib
 import dataclasses
 import json
 import os
@@ -92,7 +91,7 @@ class LogWriter:
                 size = stream.seek(0, os.SEEK_END)
                 lines = _lines(records if size == self._size else whole())
                 self._size = None  # until every byte is written
-                self._size = _add(stream, size, b"\n" + lines if _half_line(stream, size) else lines)
+                self._size = _disk.append_whole(stream, size, b"\n" + lines if _half_line(stream, size) else lines)
         except (OSError, ValueError) as error:
             return "log", f"the log {self.path} could not be written, training goes on without it: {error}"
         return moved
@@ -249,19 +248,6 @@ def _depth(value: object, so_far: int = 0) -> int:
 
 def _lines(records: Iterable[Record]) -> bytes:
     return b"".join(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n" for record in records)
-
-
-def _add(stream: Any, size: int, data: bytes) -> int:
-    """Write all of `data` behind `size` bytes, or none of it; the new size."""
-    left = memoryview(data)
-    try:
-        while left:
-            left = left[stream.write(left) :]
-    except OSError:
-        with contextlib.suppress(OSError):
-            stream.truncate(size)
-        raise
-    return size + len(data)
 
 
 def _length(path: Path) -> int:

@@ -6,7 +6,6 @@ drawing and nothing else. Each record carries the job's number: two jobs on one 
 step says that the job goes on after step -1 - step: what it had measured later is measured again. Writing never raises.
 """
 
-import contextlib
 import math
 import os
 import time
@@ -14,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lodestar import _disk
 
 FORMAT = b"lodestar-points\0"
 VERSION = 1
@@ -96,14 +97,7 @@ def _append(path: Path, data: bytes) -> None:
         torn = (size - len(_HEAD)) % RECORD.itemsize if size >= len(_HEAD) else size
         if torn:  # a kill left half a record
             stream.truncate(size := size - torn)
-        left = memoryview(data if size else _HEAD + data)
-        try:
-            while left:
-                left = left[stream.write(left) :]
-        except OSError:
-            with contextlib.suppress(OSError):
-                stream.truncate(size)
-            raise
+        _disk.append_whole(stream, size, data if size else _HEAD + data)
 
 
 def _number(job: str | None) -> int:
