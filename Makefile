@@ -35,10 +35,11 @@ test: $(READY)   ## lint, types, then every test
 lowest:          ## the tests of the product with the lowest versions that pyproject.toml allows (downloads them)
 	$(PYTHON) -m venv --clear $(LOWEST)
 	$(LOWEST)/bin/pip install --quiet --disable-pip-version-check uv
-	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --editable '.[fit]'
-	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python 'pytest>=8' pytest-xdist hypothesis safetensors
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --editable '.[fit,watch,remote]'
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python 'pytest>=8' pytest-xdist hypothesis safetensors httpx
 	$(LOWEST)/bin/python -m pytest -o filterwarnings=default tests/cli tests/report tests/runs tests/evaluate tests/forecaster \
-		tests/fitting tests/doctor tests/schedules tests/scheduler tests/test_extras.py --ignore=tests/report/html/test_browser.py \
+		tests/fitting tests/doctor tests/schedules tests/scheduler tests/watch tests/test_extras.py \
+		--ignore=tests/report/html/test_browser.py --ignore=tests/watch/test_browser.py \
 		--ignore=tests/cli/test_import_trackers.py --ignore=tests/runs/test_store_addresses.py
 
 lint: $(READY)   ## ruff and pyright only
@@ -57,6 +58,8 @@ docs: $(READY)   ## write the reference of the commands anew, and build the site
 
 pictures: $(READY) ## draw the pictures of the docs anew, from a real run (needs chromium for the screenshots)
 	$(BIN)/python docs/pictures.py
+	PYTHONPATH=. $(BIN)/python docs/rates_picture.py
+	$(BIN)/python docs/pruned_trial.py
 
 clean:           ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis demo site

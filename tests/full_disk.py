@@ -1,8 +1,10 @@
-"""A disk that is full, for one process: no file may grow beyond some bytes (`RLIMIT_FSIZE`), and room comes back."""
+"""Full disks: a real one, small, for root; and one for a single process, where no file may grow beyond some bytes."""
 
 import contextlib
 import resource
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 
 @contextlib.contextmanager
@@ -17,3 +19,29 @@ def full_disk(longest: int = 4096) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path, size: str = "256k") -> Iterator[bool]:
+    """A file system of its own at `folder`, in memory; whether there is one, which takes root."""
+    folder.mkdir(parents=True)
+    words = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder]
+    mounted = subprocess.run(words, capture_output=True).returncode == 0
+    try:
+        yield mounted
+    finally:
+        if mounted:
+            subprocess.run(["umount", folder], check=True)
+
+
+@contextlib.contextmanager
+def filled(disk: Path) -> Iterator[None]:
+    """Within the block, no room is left on a `small_disk`."""
+    filler = disk / "filler"
+    try:
+        with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+        yield
+    finally:
+        filler.unlink()

@@ -99,6 +99,9 @@ def test_no_secret_survives_in_a_text_about_an_address_nobody_told_us(made):
         "mail me@example.org, see http://host/help",
         "lr=3e-4, max_tokens=512, seed=0: is the key right? a=b",
         "C:\\runs\\mine",
+        "C:/runs/a@b/mine",
+        "tensorboard:/home/me@work/runs",
+        "see:/a/b:c@d",
     ],
 )
 def test_what_holds_no_credential_stays_to_the_letter(text):
@@ -114,6 +117,9 @@ def test_what_holds_no_credential_stays_to_the_letter(text):
         ),
         ("connect(host=h, password='s3 cr3t', port=5)", "connect(host=h, password=***, port=5)"),
         ("http://a/b,https://u:s3cr3t@c/d", "http://a/b,https://c/d"),
+        ("no file https:/u:s3cr3t@c/d.csv, s3:/s3cr3t@c", "no file https:/c/d.csv, s3:/c"),
+        ("[Errno 2] No such file: 'https:/u:s3cr3t/x@c/d'", "[Errno 2] No such file: 'https:/c/d'"),
+        ("mlflow:http:/u:s3cr3t@c:5000/d", "mlflow:http:/c:5000/d"),
         ("Failed to parse: http://u:s3/cr3t@host/x", "Failed to parse: http://host/x"),
         ("DefaultEndpointsProtocol=https;AccountKey=s3cr3t==;", "DefaultEndpointsProtocol=https;AccountKey=***;"),
     ],

@@ -8,7 +8,7 @@ import pytest
 import lodestar
 
 ROOT = Path(lodestar.__file__).parent
-BASE = {"_credentials", "_disk", "_errors", "_extras", "_plain", "__version__"}
+BASE = {"_credentials", "_disk", "_errors", "_extras", "_keys", "_plain", "__version__"}
 LOW = {*BASE, "runs", "schedules"}
 MAY_IMPORT = {
     "runs": BASE,
@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "adapters": {*LOW, "forecaster", "planning", "scheduler"},
     "importers": {*LOW, "doctor"},
     "exporters": LOW,
-    "sweep": {*LOW, "doctor", "exporters", "pruning"},
+    "sweep": {*LOW, "doctor", "exporters", "pruning", "scheduler"},
     "tuning": {*LOW, "forecaster", "fitting", "planning", "pruning", "sweep"},
     "testing": {*LOW, "forecaster", "scheduler", "adapters", "importers"},
     "evaluate": {*LOW, "doctor", "forecaster", "fitting", "planning", "scheduler"},
@@ -127,3 +127,9 @@ def test_every_module_says_what_it_is():
     for path in ROOT.rglob("*.py"):
         doc = ast.get_docstring(ast.parse(path.read_text()))
         assert doc, f"{path.relative_to(ROOT)} has no docstring"
+
+
+def test_no_folder_of_tests_takes_the_name_of_one_at_the_top():
+    """A package of tests is imported by its bare name: `docs` would hide the folder of that name."""
+    tests = Path(__file__).parent
+    assert not {p.parent.name for p in tests.glob("*/__init__.py")} & {p.name for p in tests.parent.iterdir()}

@@ -15,6 +15,7 @@ lodestar._credentials
 lodestar._disk
 lodestar._errors
 lodestar._extras
+lodestar._keys
 lodestar._moved
 lodestar._plain
 lodestar.adapters
@@ -24,6 +25,7 @@ lodestar.adapters._steered
 lodestar.adapters.loop
 lodestar.forecaster
 lodestar.forecaster.architecture
+lodestar.forecaster.at_scale
 lodestar.forecaster.axes
 lodestar.forecaster.file
 lodestar.forecaster.forecast
@@ -31,6 +33,7 @@ lodestar.forecaster.forecaster
 lodestar.forecaster.intervals
 lodestar.forecaster.known_schedules
 lodestar.forecaster.job
+lodestar.forecaster.misfit
 lodestar.forecaster.network
 lodestar.forecaster.preprocessing
 lodestar.forecaster.preprocessing.grid
@@ -50,6 +53,7 @@ lodestar.forecaster.response.neighbours
 lodestar.forecaster.response.pack
 lodestar.forecaster.response.power_law
 lodestar.forecaster.response.response
+lodestar.forecaster.scale_law
 lodestar.forecaster.solve
 lodestar.forecaster.tokens
 lodestar.forecaster.tsit5
@@ -58,9 +62,11 @@ lodestar.planning.plan
 lodestar.planning.space
 lodestar.planning.words
 lodestar.runs
+lodestar.runs.fact_names
 lodestar.runs.metric_name
 lodestar.runs.note
 lodestar.runs.run
+lodestar.runs.scale
 lodestar.scheduler
 lodestar.scheduler.arguments
 lodestar.scheduler.checkpoint

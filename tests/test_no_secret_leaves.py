@@ -5,8 +5,10 @@ import http.server
 import json
 import threading
 import traceback
+from pathlib import Path
 
 import pytest
+from tests.curves import toy_runs
 from typer.testing import CliRunner
 
 from lodestar import cli
@@ -151,3 +153,52 @@ def test_the_log_s_header_and_a_writer_s_settings_have_no_password(tmp_path):
 def test_a_writer_that_cannot_be_opened_is_named_without_its_password():
     with pytest.raises(ValueError, match=r"got 'mlfow:http://host'"):
         open_writer(f"mlfow:http://me:{SECRET}@host")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(("show", "URL"), ("show", "URL", "--json"), ("explain", "URL"), ("forecast", "URL", "runs", "--run", "a")),
+        *(
+            ("plan", "URL", "--steps", "10"),
+            ("evaluate", "URL", "runs"),
+            ("watch", "URL", "--text"),
+            ("control", "URL"),
+        ),
+        *(("import", "URL", "--out", "s"), ("what-if", "URL", "--schedule", "cosine:0.1", "--steps", "10")),
+        *(
+            ("doctor", "URL"),
+            ("report", "URL"),
+            ("runs", "URL"),
+            ("fit", "URL", "-o", "f"),
+            ("report", "runs", "-o", "URL"),
+        ),
+        ("fit", "runs", "-o", "URL"),
+    ],
+    ids=" ".join,
+)
+def test_an_address_where_a_file_was_asked_for_is_told_without_its_password(words, tmp_path, monkeypatch):
+    """Made a path, it has lost a slash."""
+    monkeypatch.chdir(tmp_path)
+    RunStore("runs").add_many(toy_runs())
+    address = f"https://me:{SECRET}@127.0.0.1:1/x.lodestar"
+    shown = CliRunner().invoke(cli.app, [address if word == "URL" else word for word in words])
+    assert isinstance(shown.exception, SystemExit) and shown.exit_code != 0, shown.output
+    assert SECRET not in shown.output
+    assert [path.name for path in tmp_path.iterdir()] == ["runs"], "a folder was made of the address"
+
+
+def test_an_address_is_no_place_for_a_log_a_writer_or_a_forecaster(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    forecaster = random_forecaster(seed=5, points=40)
+    address = f"s3://me:{SECRET}@bucket/runs/x"
+    for kind, make in (
+        (ValueError, lambda: Scheduler(forecaster, 400, log=address)),
+        (LodestarError, lambda: open_writer(f"tensorboard:{address}")),
+        (LodestarError, lambda: forecaster.save(address)),
+        (ValueError, lambda: RunStore(Path(address))),
+    ):
+        with pytest.raises(kind, match="an address") as caught:
+            make()
+        assert SECRET not in "".join(traceback.format_exception(caught.value))
+    assert not list(tmp_path.iterdir())

@@ -21,7 +21,11 @@ _NAME = (
     r"(?:api|access|account|private|secret|shared|ssl)[_\-]?key(?:[_\-]?id)?)"
 )
 _SECRET = re.compile(rf"{_NAME}|key|sig|auth|pass|pw", re.IGNORECASE)
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://")
+_SCHEME = re.compile(
+    r"([A-Za-z][A-Za-z0-9+.\-]*)://"
+    r"|(?<![\w+.\-])([A-Za-z][A-Za-z0-9+.\-]+):/(?=[^/?#@\s\"<>]*@|[^:/?#@\s\"<>]*:[^@\s\"<>]+@)"
+)
+"""An address, and one that was made a path on its way, and so lost a slash: known by the user it names."""
 _WORD = re.compile(r'[^\s"<>]*')
 _QUERY = re.compile(r"""(?:\?[^#\s"<>]*|\#[^\s"<>]*)""")
 _QUERY_ALONE = re.compile(r"(?s)\?[^#]*|#.*")
@@ -34,7 +38,7 @@ def stripped(address: str) -> str:
     found = _SCHEME.search(address)
     if found:
         rest = address[found.end() :]
-        rest = _QUERY_ALONE.sub(_without_secret_parts, rest[_user_end(found[1], rest) :])
+        rest = _QUERY_ALONE.sub(_without_secret_parts, rest[_user_end(found[1] or found[2], rest) :])
         address = address[: found.end()] + rest
     return cleaned(address)
 
@@ -53,7 +57,7 @@ def cleaned(text: object, *addresses: str) -> str:
         if found.start() >= at:
             rest = _WORD.match(said, found.end())
             parts.append(said[at : found.end()])
-            at = found.end() + _user_end(found[1], rest[0] if rest else "")
+            at = found.end() + _user_end(found[1] or found[2], rest[0] if rest else "")
     said = "".join(parts) + said[at:]
     if "=" not in said:
         return said
@@ -104,7 +108,7 @@ def _secrets(address: str) -> Iterator[str]:
     """The password, or a user without one; and the values of secret parameters: as written, decoded and encoded."""
     found = _SCHEME.search(address)
     rest = address[found.end() :] if found else address
-    who = rest[: _user_end(found[1], rest)].removesuffix("@") if found else ""
+    who = rest[: _user_end(found[1] or found[2], rest)].removesuffix("@") if found else ""
     user, _, password = who.partition(":")
     values = [part.partition("=")[2] for part in re.split("[?&;#]", rest) if _is_secret(part)]
     for secret in (password or user, *values):

@@ -7,7 +7,9 @@ what the bytes mean. Used wherever Lodestar writes a file.
 import contextlib
 import errno
 import os
+import re
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -15,6 +17,14 @@ from typing import IO, Any
 from lodestar._errors import StoreError
 
 PARTIAL = ".partial-"
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/")  # one letter would be a Windows drive
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it; not one for an address, of which a path makes a folder `s3:` here."""
+    if _ADDRESS.match(str(path)) and not path.exists():
+        raise OSError(errno.EPROTONOSUPPORT, "that is an address")
+    path.mkdir(parents=True, exist_ok=True)
 
 
 def write_whole(path: Path, data: bytes | memoryview) -> None:
@@ -23,6 +33,16 @@ def write_whole(path: Path, data: bytes | memoryview) -> None:
         replace_file(path, data)
     except OSError as error:
         raise StoreError(cannot_write(path.parent, error)) from error
+
+
+def read_whole(path: Path, most: int = 4 * 2**30) -> bytes:
+    """The whole of a plain file of at most so many bytes; a device or a pipe may have no end."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        told = os.fstat(file.fileno())
+        if not stat.S_ISREG(told.st_mode) or told.st_size > most:
+            raise OSError(f"it is no file of at most {most // 2**30} GB")
+        return file.read()
 
 
 def append_whole(stream: Any, size: int, data: bytes) -> int:
@@ -71,6 +91,7 @@ def cannot_write(folder: Path | str, error: OSError) -> str:
         errno.ENOTDIR: "part of that path is a file. Fix: name a folder",
         errno.EEXIST: "that path is a file. Fix: name a folder",
         errno.ELOOP: "a symbolic link lies where a file of ours should. Fix: remove the link",
+        errno.EPROTONOSUPPORT: "that is an address. Fix: name a path on this machine, copy the file there afterwards",
         errno.ENAMETOOLONG: "the path is too long. Fix: choose a shorter one",
     }
     why = cures.get(error.errno or 0, f"{error.strerror or error}. Fix: check the folder, then")

@@ -16,9 +16,14 @@ A bad *argument* is a plain `ValueError`, raised where the object is built. Each
 value and the fix.
 """
 
+from lodestar._credentials import cleaned
+
 
 class LodestarError(Exception):
-    """Base of all errors that Lodestar raises on purpose."""
+    """Base of all errors that Lodestar raises on purpose. What it says holds no credential of an address."""
+
+    def __init__(self, *args: object):
+        super().__init__(*(cleaned(arg) if isinstance(arg, str) else arg for arg in args))
 
 
 class RunError(LodestarError):

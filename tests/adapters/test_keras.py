@@ -141,6 +141,13 @@ def test_the_length_comes_from_keras():
     assert steered.scheduler.total_steps == 2 * BATCHES
 
 
+def test_the_summary_can_be_had_from_the_callback():
+    scheduler = a_scheduler(steps=2 * BATCHES)
+    steered = LodestarCallback(scheduler, metric="val_accuracy")
+    fit(a_model(), steered, epochs=2)
+    assert steered.summary() == scheduler.summary(2 * BATCHES)
+
+
 def test_a_second_fit_with_a_new_callback_goes_on_counting():
     model = a_model()
     fit(model, epochs=1)
@@ -254,3 +261,12 @@ def test_a_frozen_plan_runs_as_a_plain_schedule():
 def test_the_example_runs(tmp_path, monkeypatch, capsys):
     printed = run_example("keras_fit.py", tmp_path, monkeypatch, capsys)
     assert float(re.findall(r"accuracy (\d\.\d+)", printed)[-1]) > 0.8
+
+
+def test_what_keras_knows_of_the_job_is_known():
+    callback = LodestarCallback(random_forecaster(seed=2, points=30), metric="val_accuracy", job={"width": 16})
+    model = a_model()
+    model.optimizer.weight_decay = 0.1
+    fit(model, callback, epochs=1)
+    known = callback._steering.job
+    assert (known.width, known.weight_decay, known.parameters) == (16, 0.1, model.count_params())

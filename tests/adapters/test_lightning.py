@@ -229,3 +229,13 @@ def test_a_run_without_an_end_is_refused(tmp_path):
 def test_the_example_runs(tmp_path, monkeypatch, capsys):
     printed = run_example("lightning_module.py", tmp_path, monkeypatch, capsys)
     assert float(re.findall(r"accuracy (\d\.\d+)", printed)[-1]) > 0.8
+
+
+def test_the_batch_of_an_update_and_the_optimizer_are_known(tmp_path):
+    callback = LodestarCallback(
+        random_forecaster(seed=2, points=30), preset="paper", metric="val_acc", job={"width": 16}
+    )
+    a_trainer(tmp_path, callback, max_steps=20, accumulate_grad_batches=2).fit(Module())
+    known = callback._steering.scheduler.job
+    assert (known.batch_size, known.width, known.optimizer, known.weight_decay) == (2 * BATCH, 16, "Adam", 0.0)
+    assert known.parameters == 64 * 16 + 16 + 16 * 10 + 10

@@ -67,6 +67,19 @@ def test_another_scheduler_on_the_same_optimizer():
             other.step()
 
 
+def test_another_scheduler_that_comes_first_each_time_is_said_though_our_rate_holds():
+    optimizer = an_optimizer()
+    other = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+    scheduler, rates = LodestarLR(optimizer, FORECASTER, TOTAL), []
+    with pytest.warns(UserWarning, match=r"before update \d the rate was set to .*: something else sets it as well"):
+        for step in range(1, 6):
+            rates.append(optimizer.param_groups[0]["lr"])
+            optimizer.step()
+            other.step()
+            scheduler.step(loss=1.9 - step / 1000)
+    assert rates == list(scheduler.followed().values()[:5])
+
+
 def test_a_healthy_job_is_met_in_silence():
     optimizer = an_optimizer()
     scheduler = LodestarLR(optimizer, FORECASTER, TOTAL, tolerance=1000.0)
@@ -144,3 +157,10 @@ def test_a_plain_loop_says_it_at_its_end(caplog):
         for step, _ in loop:
             loop.observe(loss=1.9 - step / 1000, metric=0.2 + step / 1000)
     assert [record.getMessage() for record in caplog.records] == [loop.summary()]
+
+
+def test_what_the_optimizer_tells_and_the_user_states_is_known_of_the_job():
+    weights = [torch.nn.Parameter(torch.ones(3, 4))]
+    scheduler = LodestarLR(torch.optim.AdamW(weights, weight_decay=0.2), FORECASTER, TOTAL, job={"width": 4})
+    expected = {"parameters": 12, "width": 4, "optimizer": "AdamW", "weight_decay": 0.2}
+    assert scheduler.scheduler.job.scale == expected  # pyright: ignore[reportAttributeAccessIssue]

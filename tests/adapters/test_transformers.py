@@ -180,3 +180,13 @@ def test_a_metric_that_is_not_there_is_named(tmp_path, caplog):
 def test_the_example_runs(tmp_path, monkeypatch, capsys):
     printed = run_example("transformers_trainer.py", tmp_path, monkeypatch, capsys)
     assert float(re.findall(r"accuracy (\d\.\d+)", printed)[-1]) > 0.8
+
+
+def test_the_batch_of_an_update_and_the_optimizer_are_known(tmp_path):
+    trainer = a_trainer(tmp_path, max_steps=20, gradient_accumulation_steps=2)
+    callback = steer(
+        trainer, random_forecaster(seed=2, points=30), preset="paper", metric="eval_accuracy", job={"width": 16}
+    )
+    trainer.train()
+    known = callback._steering.scheduler.job
+    assert (known.batch_size, known.width, known.optimizer, known.weight_decay) == (2 * BATCH, 16, "Adam", 0.0)

@@ -135,3 +135,33 @@ def test_help_needs_neither_arrow_nor_jax():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.endswith("[]\n")
+
+
+SIZED = "run,step,loss,val_acc,lr,units,batch_size\n" + "".join(
+    f"{run},{step},{3 - step},.{step},.01,{units},{batch}\n"
+    for run, units, batch in (("a", 16, 8), ("b", 64, 8), ("c", 32, 8))
+    for step in (1, 2)
+)
+
+
+def test_an_import_shows_what_it_took_for_the_scale_and_a_flag_overrides_it(lodestar, tmp_path):
+    (tmp_path / "sized.csv").write_text(SIZED)
+    result = lodestar("import", "sized.csv", "--out", "s")
+    assert "Scale: batch: batch_size (8)." in result.stdout
+    result = lodestar("import", "sized.csv", "--out", "s", "--fact", "width=units", "--fact", "batch_size=none")
+    assert "Scale: size: units (16, 32, 64)." in result.stdout
+    listing = lodestar("runs", "s").stdout
+    assert "width" in listing and "batch" not in listing and " 64 " in listing
+    told = json.loads(lodestar("import", "sized.csv", "--out", "s", "--json", "--fact", "width=units").stdout)
+    assert told["scale"]["facts"]["width"]["values"] == [16.0, 32.0, 64.0]
+
+
+def test_runs_of_one_size_have_no_column_for_it(lodestar):
+    lodestar("import", "runs.csv", "--out", "s")
+    assert "size" not in lodestar("runs", "s").stdout
+
+
+@pytest.mark.parametrize(("said", "why"), [("width", "NAME=KEY"), ("widht=units", "NAME one of"), ("width=", "NAME=")])
+def test_a_fact_that_is_none_is_wrong_usage(lodestar, said, why):
+    result = lodestar("import", "runs.csv", "--out", "s", "--fact", said)
+    assert result.exit_code == 2 and why in " ".join(result.stderr.replace("│", " ").split())

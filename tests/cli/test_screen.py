@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from tests.curves import toy_runs
+from tests.curves import diverged_run, toy_run, toy_runs
 from typer.testing import CliRunner
 
 from lodestar.cli import _screen, app
-from lodestar.runs import RunStore
+from lodestar.runs import RunStore, Status
 
 
 @pytest.fixture
@@ -28,6 +28,21 @@ def test_no_figure_of_a_listing_is_cut(invoke, monkeypatch, columns):
     )
     if columns >= 80:
         assert max(map(len, lines)) <= columns
+
+
+@pytest.mark.parametrize("length", [1, 9, 12, 16, 20, 31, 32, 33, 60])
+def test_a_listing_fits_80_columns_whatever_the_length_of_its_names(length, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    RunStore(tmp_path / "s").add_many(
+        [
+            toy_run("a" * length, "onecycle", peak=0.00123),
+            toy_run("b" * length, seed=12345).replace(status=Status.CUT_SHORT),
+            diverged_run("c" * length),
+        ]
+    )
+    lines = CliRunner().invoke(app, ["runs", str(tmp_path / "s")]).stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[0][0] for line in lines if " 600 " in line] == ["a", "b", "c"]
 
 
 def test_a_table_without_rows_is_a_table():

@@ -179,3 +179,37 @@ def test_runs_are_logged_to_a_tracker_too(lodestar, tmp_path):
     result = lodestar("sweep", "sweep_cli_job:slow", "--runs", 1, "--out", "runs", "--log-to", "tensorboard:events")
     assert result.exit_code == 0, result.output
     assert list((tmp_path / "events").rglob("*tfevents*"))
+
+
+SIZED = """
+def train(*, schedule, seed, report, size, total_steps=20):
+    for step in range(1, total_steps + 1):
+        report(step, loss=1 / step, metric=size)
+"""
+
+
+def test_a_sweep_over_sizes_and_its_listing(lodestar, tmp_path):
+    (tmp_path / "sized_cli_job.py").write_text(SIZED)
+    words = ("sweep", "sized_cli_job:train", "--sizes", "16,8,4", "--runs", "6")
+    shown = lodestar(*words, "--dry-run").stdout
+    assert "size" in shown and shown.count("-size16") == 2
+    result = lodestar(*words, "--out", "runs", "--jobs", "1")
+    assert result.exit_code == 0 and "6 finished" in result.stdout
+    listing = lodestar("runs", "runs").stdout
+    assert "width" in listing and listing.count("-size4") == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--sizes", "16,0"), "sizes must be numbers above 0"),
+        (("--sizes", "16,16"), "16 twice"),
+        (("--sizes", "16,8,4", "--runs", "2"), "at least one for each of the 3"),
+        (("--batches", "x"), "batches must be whole numbers"),
+        (("--lengths", "10,20", "--steps", "5"), "say the same"),
+    ],
+)
+def test_wrong_sizes_are_wrong_usage(lodestar, words, told):
+    result = lodestar("sweep", "sweep_cli_job:train", "--out", "runs", *words)
+    assert result.exit_code == 2
+    assert told in " ".join(result.stderr.replace("│", " ").split())

@@ -8,10 +8,12 @@ import sys
 import time
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from lodestar.cli import app
-from lodestar.cli.tune import round_line
+from lodestar.cli._sweep_table import SweepTable
+from lodestar.cli.tune import round_line, round_table
 from lodestar.runs import RunStore
 from lodestar.tuning import Prospect, Round
 
@@ -65,6 +67,32 @@ def test_a_budget_below_one_and_a_missing_store_are_usage_errors(folder):
     assert done.exit_code == 2 and "name the store to write to" in done.output
 
 
-def test_pruning_on_ray_is_a_sentence(folder):
-    done = CliRunner().invoke(app, ["tune", "tuned_job.py:train", "--out", "runs", "--on", "ray"])
-    assert done.exit_code == 1 and "--prune is for trials on this machine" in done.output
+def test_on_a_terminal_the_same_stands_in_a_table_above_the_trials():
+    prospect = Prospect((), 0.0123, 0.9, 0.88, 0.92, True, 7)
+    screen, table = Console(width=120, force_terminal=True), SweepTable(quiet=False)
+    table.head(round_table(Round(20, 6.5, 9, ("tune0-0003", 0.871), prospect)), "")
+    with screen.capture() as shown:
+        screen.print(table._draw())
+    for words in ("spent", "6.5 of 20 runs", "best so far", "0.871", "0.9 (0.88 to 0.92)", "expected gain", "0.012"):
+        assert words in shown.get()
+
+
+def test_ctrl_c_says_how_to_go_on(folder):
+    """The signal arrives while the second trial waits."""
+    words = [sys.executable, "-m", "lodestar", "tune", "tuned_job.py:train", "--out", "runs", "--budget", "2"]
+    paths = os.pathsep.join(filter(None, [*sys.path, str(folder)]))
+    process = subprocess.Popen(
+        [*words, "--jobs", "1"], env=os.environ | {"PYTHONPATH": paths}, stderr=subprocess.PIPE, text=True
+    )
+    limit = time.monotonic() + 120
+    while not (RunStore("runs").exists() and len(RunStore("runs").list()) == 1) and time.monotonic() < limit:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=120)[1]
+    assert process.returncode == 130 and "The same command goes on from here" in said
+    assert "0.0 of 2 runs spent on 0 trials" in said and "1.0 of 2 runs spent on 1 trials, best" in said
+
+
+def test_sizes_that_cannot_be_are_a_usage_error(folder):
+    done = CliRunner().invoke(app, ["tune", "tuned_job.py:train", "--out", "runs", "--sizes", "16,0"])
+    assert done.exit_code == 2 and "sizes must be numbers above 0" in done.output.replace("\n", " ")

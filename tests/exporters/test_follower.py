@@ -12,6 +12,7 @@ from lodestar.exporters import AbstractWriter, follow, open_writer
 from lodestar.importers import import_runs
 from lodestar.importers.readers.tensorboard import TensorboardReader
 from lodestar.runs import RunStore, Status
+from lodestar.runs.scale import Scale, scale_of
 from lodestar.scheduler import Scheduler
 from lodestar.testing import random_forecaster
 
@@ -202,3 +203,13 @@ def test_a_steered_run_in_tensorboard_is_imported_again(forecaster, tmp_path):
     assert run.lr.values.tolist() == pytest.approx(rates, rel=1e-6) and run.status is Status.FINISHED
     assert run.metric_name == "accuracy" and run.final_metric == pytest.approx(metric_at(TOTAL, TOTAL))
     assert run.total_steps == TOTAL
+
+
+def test_the_scale_of_the_job_is_written_back_and_known_to_an_import(forecaster, tmp_path):
+    job = {"width": 64, "parameters": 5e4, "batch_size": 32, "optimizer": "AdamW", "weight_decay": 0.1}
+    scheduler = Scheduler(forecaster, TOTAL, job=job)
+    with follow(scheduler, open_writer(f"tensorboard:{tmp_path / 'logs'}"), name="steered"):
+        train(scheduler, 1, TOTAL)
+    import_runs(TensorboardReader(tmp_path / "logs"), RunStore(tmp_path / "runs"))
+    found = scale_of(RunStore(tmp_path / "runs").read()[0])
+    assert found == Scale(5e4, 64.0, 32.0, TOTAL, 32.0 * TOTAL, "AdamW", 0.1)

@@ -163,7 +163,7 @@ sys.modules["lodestar.fitting.ensemble"]._SAVE_EVERY = 0.0  # the package's `fit
 def wait_to_be_killed(report):
     print(report.update, flush=True)
     time.sleep(3600 if report.update >= 300 and len(list(Path({folder!r}).glob("*.ckpt"))) == 2 else 0.01)
-fit(toy_runs(), seed=0, updates=2000, checkpoint={folder!r}, members=2, on_progress=wait_to_be_killed, **SMALL)
+fit(toy_runs(), seed=0, updates=600, checkpoint={folder!r}, members=2, on_progress=wait_to_be_killed, **SMALL)
 """
 
 
@@ -178,9 +178,9 @@ def test_a_killed_fit_goes_on_to_the_same_result(tmp_path):
         process.send_signal(signal.SIGKILL)
     assert sorted(p.name for p in folder.glob("*.ckpt")) == ["member-0.ckpt", "member-1.ckpt"]
     first: list[int] = []
-    resumed = small_fit(updates=2000, checkpoint=folder, members=2, on_progress=lambda r: first.append(r.update))
+    resumed = small_fit(updates=600, checkpoint=folder, members=2, on_progress=lambda r: first.append(r.update))
     assert min(first) > 50  # it went on, it did not begin again
-    assert weights_equal(resumed, small_fit(updates=2000, members=2))
+    assert weights_equal(resumed, small_fit(updates=600, members=2))
 
 
 def test_a_checkpoint_of_another_fit_is_refused(tmp_path):

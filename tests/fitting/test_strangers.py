@@ -113,9 +113,9 @@ def test_a_fit_says_what_is_mixed(capsys, monkeypatch):
     sized = [
         run.replace(name=f"{run.name} big", facts=Facts("toy", extra={"params": 7})) for run in toy_runs().runs[:3]
     ]
-    _show_mixed(prepare(RunSet([*toy_runs(), *sized])).workloads)
+    _show_mixed(prepare(RunSet([*toy_runs(), *sized])))
     assert "the runs mix 2 tasks or sizes (toy: 16 runs, toy params=7: 3 runs)" in capsys.readouterr().err
-    _show_mixed(prepare(toy_runs()).workloads)
+    _show_mixed(prepare(toy_runs()))
     assert capsys.readouterr().err == ""
 
 

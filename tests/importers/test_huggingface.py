@@ -11,6 +11,7 @@ from lodestar._errors import TrackerError
 from lodestar.importers import import_runs
 from lodestar.importers.readers.huggingface import HuggingfaceReader
 from lodestar.runs import RunStore, Status
+from lodestar.runs.scale import Scale, scale_of
 from lodestar.testing import ReaderContract
 
 with warnings.catch_warnings():
@@ -117,3 +118,18 @@ def test_damaged_states_are_left_out_with_a_reason(tmp_path):
 def test_a_folder_without_states_is_told(tmp_path):
     with pytest.raises(TrackerError, match=r"trainer_state\.json"):
         HuggingfaceReader(tmp_path)
+
+
+def test_the_scale_is_read_from_arguments_state_and_model(tmp_path):
+    folder = tmp_path / "outputs" / "gpt"
+    history = [{"step": step, "loss": 1.0 / step, "eval_accuracy": 0.5, "learning_rate": 0.1} for step in range(1, 6)]
+    folder.mkdir(parents=True)
+    state = TrainerState(log_history=history, global_step=5, max_steps=5, train_batch_size=8)
+    state.num_input_tokens_seen = 4096
+    state.save_to_json(str(folder / "trainer_state.json"))
+    arguments = {"per_device_train_batch_size": 8, "gradient_accumulation_steps": 4, "optim": "adamw_torch"}
+    (folder / "training_args.json").write_text(json.dumps({**arguments, "weight_decay": 0.1}))
+    (folder / "config.json").write_text(json.dumps({"n_embd": 64, "vision": {"hidden_size": 9}, "n_layer": 2}))
+    report = import_runs(HuggingfaceReader(tmp_path / "outputs"), store := RunStore(tmp_path / "store"))
+    assert scale_of(store.read()[0]) == Scale(None, 64.0, 32.0, 5.0, 4096.0, "adamw_torch", 0.1)
+    assert report.scale.line.startswith("size: model.n_embd (64), batch: per_device_train_batch_size x gradient_")

@@ -30,10 +30,10 @@ class TestLongTable(ReaderContract):
             steps = sorted({step for curve in run.curves.values() for step in curve})
             with (place / f"{run.name}.csv").open("w", newline="") as file:
                 writer = csv.writer(file)
-                writer.writerow(["run", "step", *run.curves, "seed"])
+                writer.writerow(["run", "step", *run.curves, *run.config])
                 for step in steps:
                     values = [curve.get(step) for curve in run.curves.values()]
-                    writer.writerow([run.name, step, *values, run.config["seed"]])
+                    writer.writerow([run.name, step, *values, *run.config.values()])
 
     def open(self, place):
         return TableReader(place.glob("*.csv"))
@@ -239,7 +239,7 @@ def test_a_list_of_runs_with_config_and_history(read):
     runs, _ = read("h.json", json.dumps([{"config": config, "history": history}] * 2))
     assert [run.name for run in runs] == ["h-000", "h-001"]
     assert runs[0].facts.schedule == "constant"
-    assert runs[0].facts.extra == {"config.batch_size": 8}
+    assert runs[0].facts.extra == {"config.batch_size": 8, "lodestar_epochs": True}
 
 
 def test_a_dict_of_lists(read):

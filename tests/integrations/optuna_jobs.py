@@ -30,10 +30,19 @@ def objective(trial: optuna.Trial) -> float:
 def study_in(storage: str | None, pruner: optuna.pruners.BasePruner, **options) -> optuna.Study:
     sampler = optuna.samplers.RandomSampler(seed=0)
     made = {"direction": "maximize", "study_name": STUDY, "load_if_exists": True, **options}
-    return optuna.create_study(storage=storage, sampler=sampler, pruner=pruner, **made)
+    return optuna.create_study(
+        storage=None if storage is None else database(storage), sampler=sampler, pruner=pruner, **made
+    )
+
+
+def database(url: str) -> optuna.storages.RDBStorage:
+    """SQLite gives up after five seconds of waiting for another process; a busy machine takes longer."""
+    return optuna.storages.RDBStorage(url, engine_kwargs={"connect_args": {"timeout": 120}})
 
 
 if __name__ == "__main__":
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = optuna.load_study(study_name=STUDY, storage=sys.argv[1], pruner=LodestarPruner(schedule=words, overhead=1))
+    study = optuna.load_study(
+        study_name=STUDY, storage=database(sys.argv[1]), pruner=LodestarPruner(schedule=words, overhead=1)
+    )
     study.optimize(objective, n_trials=int(sys.argv[2]))

@@ -13,7 +13,7 @@ from tests.pruned import learned_pruner
 from tests.responding import TOTAL, run_of, runs
 
 from lodestar.integrations.optuna import LodestarPruner, report
-from lodestar.runs import RunStore, Status
+from lodestar.runs import Direction, RunStore, Status
 from lodestar.schedules import parse
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -168,6 +168,19 @@ def test_a_schedule_that_cannot_be_told_is_a_sentence(caplog):
     other = study_in(None, pruner)
     other.add_trial(create_trial(value=0.1, intermediate_values={1: 0.0, 10: 0.1}))
     assert len(pruner._runs(other)) == 1 and "KeyError('shape')" in caplog.text
+
+
+def test_words_that_are_no_schedule_are_a_sentence_and_the_trial_is_judged_without(caplog):
+    pruner = LodestarPruner()
+    other = study_in(None, pruner)
+    other.add_trial(create_trial(value=0.1, intermediate_values={1: 0.0, 9: 0.1}, user_attrs={"schedule": "zigzag:1"}))
+    assert len(pruner._runs(other)) == 1 and "zigzag" in caplog.text
+
+
+def test_a_history_of_the_other_direction_is_a_sentence_and_left_out(caplog):
+    pruner = LodestarPruner(history=runs(4, direction=Direction.MIN))
+    pruner._runs(study_in(None, pruner))
+    assert "4 of 4 runs of the history are of a metric to be minimised" in caplog.text
 
 
 def test_values_that_are_not_finite_stop_a_trial_before_anything_was_learned():

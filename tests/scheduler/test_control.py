@@ -164,11 +164,16 @@ def test_another_jobs_command_is_left_alone(log):
     assert by_hand(job) == []
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"format": "lodestar-control", "version": 1}', "\x00" * 50])
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"format": "lodestar-control", "version": 1}', "\x00" * 50, "a pipe"]
+)
 def test_a_damaged_file_is_a_warning_and_changes_nothing(log, content):
     job, other = a_job(log), a_job(log.with_name("other.jsonl"))
     assert train(job, 1, 20) == train(other, 1, 20)
-    control_path(log).write_text(content)
+    if content == "a pipe":
+        os.mkfifo(control_path(log))  # reading it would wait for ever
+    else:
+        control_path(log).write_text(content)
     assert train(job, 21, 60) == train(other, 21, 60)
     assert len([w for w in job.warnings if "is damaged and was left alone" in w]) == 1
     control_path(log).unlink()

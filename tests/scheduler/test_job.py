@@ -3,14 +3,24 @@
 import dataclasses
 
 import pytest
+from tests.sized import sized_forecaster
 
 from lodestar.forecaster import Forecaster, load
+from lodestar.forecaster.at_scale import at_scale
+from lodestar.planning import plan
 from lodestar.runs import Direction
 from lodestar.scheduler import Scheduler
+from lodestar.scheduler.records.log import read_log
 from lodestar.testing import random_forecaster
 
 TOTAL = 400
-KNOWN = {"tasks": ["cifar"], "optimizers": {"SGD": 12}, "batch_sizes": [128, 256], "parameters": [1e5, 1e5]}
+KNOWN = {
+    "tasks": ["cifar"],
+    "optimizers": {"SGD": 12},
+    "batch_sizes": [128, 256],
+    "parameters": [1e5, 1e5],
+    "widths": [16, 64],
+}
 
 
 def fitted(job: dict | None = None, direction: Direction = Direction.MAX, **facts) -> Forecaster:
@@ -51,6 +61,7 @@ def test_a_stated_direction_outweighs_a_name():
         ({"task": "gpt2"}, "the job's task is 'gpt2', the forecaster was fitted to runs with 'cifar'. Fix"),
         ({"batch_size": 2048}, "the job's batch size is 2,048, the forecaster's runs had 128 to 256. Fix"),
         ({"parameters": 124e6}, "the job's size is 124,000,000, the forecaster's runs had 100,000. Fix"),
+        ({"width": 1024}, "the job's width is 1,024, the forecaster's runs had 16 to 64. Fix"),
         ({"updates": 40}, "planned for 400 updates, but the job will make 40: .* Fix: total_steps=40"),
     ],
 )
@@ -96,10 +107,45 @@ def test_what_is_known_outlives_the_file(tmp_path):
     ("job", "words"),
     [
         ({"optimiser": "SGD"}, "job has no 'optimiser'.* did you mean 'optimizer'"),
-        ({"batch_size": "many"}, "job's batch_size must be a finite number, got 'many'"),
+        ({"batch_size": "many"}, "job's batch_size must be a finite number above 0, got 'many'"),
+        ({"width": 0}, "job's width must be a finite number above 0, got 0"),
+        ({"parameters": -3}, "job's parameters must be a finite number above 0, got -3"),
+        ({"weight_decay": -0.1}, "job's weight_decay must be a finite number >= 0, got -0.1"),
+        ({"width": float("nan")}, "job's width must be a finite number above 0, got nan"),
         ({"optimizer": 3}, "job's optimizer must be a text, got 3"),
     ],
 )
 def test_bad_jobs(job, words):
     with pytest.raises(ValueError, match=words):
         Scheduler(fitted(), TOTAL, job=job)
+
+
+def test_what_is_known_of_the_job_stands_in_the_log_and_later_words_fill_gaps(tmp_path):
+    one = Scheduler(
+        *(fitted(), TOTAL), job={"width": 64, "optimizer": "SGD"}, facts={"seed": 3}, log=tmp_path / "run.jsonl"
+    )
+    one.compare({"weight_decay": 0.1, "optimizer": "SGD", "batch_size": 128.0})
+    one.lr_at(1)
+    expected = {"width": 64, "batch_size": 128, "optimizer": "SGD", "weight_decay": 0.1}
+    assert one.job.scale == expected
+    assert read_log(tmp_path / "run.jsonl").facts == {**expected, "seed": 3}
+
+
+def test_what_was_stated_stands_where_nothing_new_is_said():
+    one = Scheduler(fitted(), TOTAL, job={"width": 64})
+    one.compare({"parameters": 1e5})
+    assert (one.job.width, one.job.parameters) == (64, 1e5)
+
+
+def test_a_job_of_another_size_begins_with_a_plan_made_for_it():
+    """By the law over sizes; where the job does not state its size, as ever by the best past runs."""
+    placed, unplaced = (
+        Scheduler(sized_forecaster(), 400, job=job) for job in ({"width": 256.0, "batch_size": 64}, {"batch_size": 64})
+    )
+    assert (placed.settings.initial_plan, unplaced.settings.initial_plan) == ("search", "whole")
+    wanted = plan(at_scale(sized_forecaster(), {"width": 256.0, "batch_size": 64.0}).forecaster, 400).schedule
+    assert placed.plan().peak == pytest.approx(wanted.peak, rel=0.05)
+    assert "At width 256" in placed.decisions[0].note or "at width 256" in placed.decisions[0].note
+    assert any("does not state its own" in text for text in unplaced.warnings)
+    stated = Scheduler(sized_forecaster(), 400, job={"width": 256.0, "batch_size": 64}, initial_plan="whole")
+    assert stated.settings.initial_plan == "whole"

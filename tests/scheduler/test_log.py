@@ -1,4 +1,5 @@
 import json
+import os
 
 import pytest
 from tests.scheduler.live import train
@@ -155,6 +156,16 @@ def test_warnings_are_logged(tmp_path):
 def test_what_is_not_a_log_is_refused(tmp_path, text, words):
     (tmp_path / "x").write_text(text)
     with pytest.raises(LodestarError, match=words):
+        read_log(tmp_path / "x")
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a device without end"])
+def test_what_has_no_end_is_not_read(tmp_path, kind):
+    if kind == "a pipe":
+        os.mkfifo(tmp_path / "x")
+    else:
+        (tmp_path / "x").symlink_to("/dev/zero")
+    with pytest.raises(LodestarError, match="cannot be read: it is no file"):
         read_log(tmp_path / "x")
 
 

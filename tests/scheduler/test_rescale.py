@@ -1,5 +1,6 @@
 """Rescaling: a job to which a rate means more, or less, than to the past runs is found out and its plan scaled."""
 
+import dataclasses
 import math
 from pathlib import Path
 
@@ -10,7 +11,9 @@ from tests.fitted_once import fitted_once
 
 from lodestar import fit
 from lodestar.forecaster import Context
+from lodestar.forecaster.misfit import HELD_OUT_UNLIKE
 from lodestar.forecaster.preprocessing.normaliser import LOSS
+from lodestar.forecaster.scale_law import Quantity, ScaleLaw
 from lodestar.runs import Direction, Run, Series
 from lodestar.scheduler import Outcome, Scheduler
 from lodestar.scheduler.steps import rescale
@@ -76,6 +79,24 @@ def test_a_job_like_the_past_runs_is_not_rescaled(forecaster):
     one = job(forecaster, 1.0, 0.0)
     assert one.warnings == []
     assert all(decision.outcome is not Outcome.RESCALED for decision in one.decisions)
+
+
+def test_no_job_counts_as_unlike_that_is_forecast_as_well_as_a_run_held_out_by_the_fit(forecaster):
+    """The runs that a forecaster learned from are forecast too well to tell what is unusual."""
+    rates = trapezoid(0.03, STEPS, warmup=0.1).rates
+    loss, metric = outcome(rates, 2.5, 0.3, np.random.default_rng(3))
+    live = forecaster.recipe.to_points(*(Series(AT, part[AT - 1]) for part in (loss, metric, rates)), STEPS)
+    seen = round(0.2 * forecaster.points)
+    measured = forecaster.quality[HELD_OUT_UNLIKE]
+    assert 0.5 < measured < 100.0
+    found = []
+    for worst in (0.0, 1e6):
+        quality = {**forecaster.quality, HELD_OUT_UNLIKE: worst}
+        one = find_rescale(dataclasses.replace(forecaster, quality=quality), live, seen, 8.0, 0.0)
+        assert one is not None
+        found.append(one)
+    assert found[0].factor > 1.2 and found[1].factor == 1.0
+    assert found[0].unlike == found[1].unlike
 
 
 @pytest.mark.parametrize(("speed", "low", "high"), [(2.5, 1.2, 4.0), (0.4, 0.2, 0.8)])
@@ -172,3 +193,34 @@ def test_a_loss_may_be_as_late_as_logs_are_rare(logged, lag):
     mask = np.zeros((100, 3), dtype=bool)
     mask[: round(100 * logged), LOSS] = True
     assert rescale._most_lag([Context(np.zeros((100, 3)), mask, 0)]) == lag
+
+
+def test_a_job_placed_by_the_law_over_sizes_is_corrected_by_no_more_than_the_law_leaves_open(forecaster):
+    rates = trapezoid(0.03, STEPS, warmup=0.1).rates
+    loss, metric = outcome(rates, 2.5, 0.3, np.random.default_rng(3))
+    live = forecaster.recipe.to_points(*(Series(AT, part[AT - 1]) for part in (loss, metric, rates)), STEPS)
+    seen = round(0.3 * forecaster.points)
+    factors = {}
+    for doubt in (0.05, 0.2, None):
+        placed = {} if doubt is None else {"placed": True, "rate_doubt": doubt}
+        one = find_rescale(dataclasses.replace(forecaster, **placed), live, seen, 8.0, 0.0)
+        assert one is not None
+        factors[doubt] = one.factor
+    assert 1.0 < factors[0.05] <= math.exp(1.2816 * 0.05) + 1e-9
+    assert factors[0.05] < factors[0.2] <= math.exp(1.2816 * 0.2) + 1e-9
+    assert factors[None] > factors[0.2]
+
+
+def test_a_level_that_the_law_leaves_open_does_not_make_a_job_unlike(forecaster):
+    law = ScaleLaw((Quantity("width", 1.0, 0.5, 2.0, 3, 0.5, 0.1, (0.1, 0.1)),), (1.0, 0.1))
+    rates = trapezoid(0.03, STEPS, warmup=0.1).rates
+    loss, metric = outcome(rates, 1.0, 0.4, np.random.default_rng(3))
+    live = forecaster.recipe.to_points(*(Series(AT, part[AT - 1]) for part in (loss, metric, rates)), STEPS)
+    unlike = []
+    for doubt in (0.0, 0.3):
+        one = find_rescale(
+            dataclasses.replace(forecaster, law=law, level_doubt=doubt), live, round(0.2 * forecaster.points), 8.0, 0.0
+        )
+        assert one is not None
+        unlike.append(one.unlike)
+    assert unlike[1] < 0.5 * unlike[0]

@@ -1,5 +1,6 @@
 """Code to paste: it runs by itself in each framework and gives the rates of the schedule."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -27,7 +28,7 @@ def made(schedule: Schedule, framework: str) -> dict:
 @pytest.mark.parametrize("framework", ["torch", "transformers"])
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=["long", "short", "jump"])
 def test_torch(framework, schedule):
-    import torch
+    torch = pytest.importorskip("torch")
 
     one, other = torch.nn.Parameter(torch.zeros(1)), torch.nn.Parameter(torch.zeros(1))
     optimizer = torch.optim.SGD([{"params": [one], "lr": 0.1}, {"params": [other], "lr": 0.05}])
@@ -43,7 +44,7 @@ def test_torch(framework, schedule):
 
 
 def test_torch_refuses_a_rate_of_zero_to_scale():
-    import torch
+    torch = pytest.importorskip("torch")
 
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.0)
     with pytest.raises(ValueError, match="lr must be above 0, got 0"):
@@ -73,6 +74,7 @@ print(rates)
 """
 
 
+@pytest.mark.skipif(importlib.util.find_spec("keras") is None, reason="needs Keras")
 def test_keras(tmp_path):
     steps = [0, 1, 5, 72, 73, 400, 510, 511, 600, 728, 729, 740]
     (tmp_path / "planned.py").write_text(code(LONG, "keras") + KERAS.format(steps=steps))
@@ -93,7 +95,7 @@ def test_none_of_it_needs_lodestar():
 
 
 def test_a_plan_from_the_middle_begins_with_its_first_step():
-    import torch
+    torch = pytest.importorskip("torch")
 
     rest = Schedule("rest", np.linspace(1e-3, 1e-4, 20), first_step=81)
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)

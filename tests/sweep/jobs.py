@@ -217,3 +217,15 @@ def with_length(*, schedule, report, total_steps=37):
 
 
 NOT_A_FUNCTION = 3
+
+
+def sized(*, schedule, seed, total_steps, report, size, batch_size=0):
+    """Says what it was given."""
+    for step in range(1, total_steps + 1):
+        report(step, loss=1 / step, metric=float(size))
+    return {"got_size": size, "got_batch": batch_size}
+
+
+def unsized(*, schedule, seed, total_steps, report, settings):
+    """Knows of no sizes: must never be called by a sweep over them."""
+    raise AssertionError("a trial ran")

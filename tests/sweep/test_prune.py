@@ -1,16 +1,14 @@
 """Pruning in a sweep: a trial is stopped in its worker, kept as cut short, and learned from after a resume."""
 
-import pytest
 from tests.pruned import learned_pruner
 from tests.responding import TOTAL, run_of
 from tests.sweep.here import HereExecutor
 from tests.sweep.jobs import named
 
-from lodestar._errors import SweepError
 from lodestar.pruning import Pruner, Verdict, VerdictKind
 from lodestar.runs import Direction, NoteKind, RunStore, Series, Status
 from lodestar.schedules import parse
-from lodestar.sweep import Done, Job, LocalExecutor, Reported, Started, Trial, run_sweep, run_trials
+from lodestar.sweep import Done, Job, LocalExecutor, Reported, Started, Trial, run_trials
 from lodestar.sweep.prune import SweepPruner
 from lodestar.sweep.sweep import _pruner
 
@@ -112,6 +110,50 @@ def test_what_goes_wrong_in_judging_is_a_warning_and_the_sweep_goes_on(caplog):
     assert "t could not be judged and goes on: ZeroDivisionError('of no use')" in caplog.text
 
 
-def test_pruning_on_ray_is_refused_in_a_sentence(tmp_path):
-    with pytest.raises(SweepError, match=r"--prune is for trials on this machine, not on 'ray'. Fix"):
-        run_sweep(named("good"), out=tmp_path / "runs", seed=0, total_steps=10, executor="ray", prune=True)
+def follow(follower: SweepPruner, trial: Trial, words: str, *, times: int = 1, spoilt: float | None = None) -> None:
+    """Report what a run of the words does, at `times` its steps."""
+    run = run_of(parse(words, TOTAL), 5)
+    follower.take(Started(trial, "here"))
+    for step, value in zip(run.metric.steps, run.metric.values, strict=True):
+        loss, metric = float(run.loss.until(step).values[-1]), float(value)
+        follower.take(Reported(trial, times * int(step), *(2 * [spoilt] if spoilt is not None else [loss, metric])))
+
+
+def patient(executor: Asked) -> SweepPruner:
+    follower = SweepPruner(learned_pruner(), executor, Job("m:f"))
+    follower._background._next = float("inf")
+    return follower
+
+
+def test_a_trial_that_sets_its_own_rate_and_never_says_it_is_judged_by_its_curve():
+    executor = Asked()
+    follow(patient(executor), Trial("bare", 0, TOTAL, None), "constant:3e-4")
+    assert ", its curve forecast a final" in executor.stopped[0][1]
+
+
+def test_a_trial_of_another_length_is_seen_as_shares_of_its_own():
+    executor = Asked()
+    follow(patient(executor), Trial("long", 0, 2 * TOTAL, parse("constant:3e-4", 2 * TOTAL)), "constant:3e-4", times=2)
+    assert executor.stopped[0][1].startswith("at 5% of the run")
+
+
+def test_values_that_are_not_finite_are_the_recorders_to_judge():
+    executor = Asked()
+    follow(patient(executor), trial_of("lost", "wsd:1e-2"), "wsd:1e-2", spoilt=float("nan"))
+    assert executor.stopped == []
+
+
+def test_runs_of_the_other_direction_in_the_store_are_a_sentence_and_left_out(tmp_path, caplog):
+    run_trials(Job(named("good")), [trial_of("t0", "constant:0.1")], tmp_path / "runs", HereExecutor())
+    pruner = Attentive()
+    other = Job(named("good"), direction="min")
+    result = run_trials(other, [trial_of("t1", "constant:0.1")], tmp_path / "runs", HereExecutor(), prune=pruner)
+    assert "1 of 1 runs in the store have the same metric 'metric' in the other direction" in caplog.text
+    assert result.finished == 1 and "t0" not in pruner.heard
+
+
+def test_all_trials_failing_end_a_sweep_as_they_do_without_pruning(tmp_path):
+    trials = [Trial(f"t{n}", n, 20, parse("constant:0.1", 20), {"what": "raise"}) for n in range(4)]
+    result = run_trials(Job(named("odd")), trials, tmp_path / "runs", HereExecutor(), prune=Pruner())
+    assert len(result.failed) == 4 and result.best is None
+    assert "the data are gone" in result.failed[0].reason

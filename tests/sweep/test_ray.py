@@ -12,7 +12,7 @@ os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # read when Ray
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
 from lodestar._errors import SweepError
-from lodestar.runs import RunStore
+from lodestar.runs import RunStore, Status
 from lodestar.sweep import Done, Failed, FailureKind, Job, Reported, Schedule, Started, Trial, run_trials
 from lodestar.sweep.executors.ray import RayExecutor
 
@@ -30,6 +30,8 @@ def train(*, schedule, seed, total_steps, report, settings):
     for step in range(1, total_steps + 1):
         time.sleep(settings["sleep"] / total_steps)
         report(step, loss=1 / step, metric=step / total_steps)
+        while "until" in settings and not pathlib.Path(settings["until"]).exists():
+            time.sleep(0.05)
     match settings.get("end"):
         case "raise":
             raise RuntimeError("no such data")
@@ -109,11 +111,16 @@ def test_a_node_killed_in_mid_sweep_loses_nothing_and_doubles_nothing(cluster, h
 def test_what_a_trial_does_is_told_and_the_others_go_on(cluster, here):
     ends = {0: "raise", 1: "crash", 2: "lose the node's process"}
     trials = [trial(here, number, end=ends.get(number), sleep=1.5) for number in range(6)]
+    trials[3] = trial(here, 3, until=str(here / "heard"))
     trials.append(trial(here, 6, sleep=3600))
     trials = [
         Trial(t.name, t.seed, t.total_steps, t.schedule, {k: v for k, v in t.settings.items() if v}) for t in trials
     ]
-    events = list(RayExecutor(cluster.address, max_retries=1, timeout="15s").run(JOB, trials))
+    events = []
+    for event in RayExecutor(cluster.address, max_retries=1, timeout="15s").run(JOB, trials):
+        events.append(event)
+        if isinstance(event, Reported) and event.trial.name == "t3":  # goes on when it was heard of, however late that is
+            (here / "heard").touch()
     failed = {event.trial.name: event for event in events if isinstance(event, Failed)}
     assert {event.trial.name for event in events if isinstance(event, Done)} == {"t3", "t4", "t5"}
     assert "RuntimeError: no such data" in failed["t0"].reason and "ray_job.py" in failed["t0"].detail
@@ -126,6 +133,21 @@ def test_what_a_trial_does_is_told_and_the_others_go_on(cluster, here):
     assert (marks["0"], marks["1"], marks["2"]) == (1, 1, 2)  # a failure of the user's code is not tried again
     order = [type(event) for event in events if event.trial.name == "t3"]
     assert order[0] is Started and order[-1] is Done and Reported in order
+
+
+def test_a_trial_is_stopped_on_its_node_at_one_of_its_next_reports(cluster, here):
+    executor = RayExecutor(cluster.address)
+    trials = [trial(here, 0, sleep=6, until=str(here / "asked")), trial(here, 1, sleep=1.5)]
+    ended = {}
+    for event in executor.run(JOB, trials):
+        if isinstance(event, Reported) and event.trial.name == "t0":
+            assert executor.stop(event.trial, "it has no chance")
+            (here / "asked").touch()
+        if isinstance(event, Done):
+            ended[event.trial.name] = event.run
+    assert ended["t0"].status is Status.CUT_SHORT and ended["t0"].last_step < 10
+    assert any("it has no chance" in str(note) for note in ended["t0"].notes)
+    assert ended["t1"].status is Status.FINISHED and not executor.stop(trials[0], "it is over")
 
 
 def test_closing_the_iterator_ends_all_that_runs(cluster, here):

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
-from tests.responding import TOTAL, run_of, runs
+from tests.responding import TOTAL, drawn, run_of, runs
 
-from lodestar.runs import Direction, Status
-from lodestar.schedules import parse
+from lodestar.runs import Direction, Facts, Series, Status
+from lodestar.schedules import Schedule, parse
 from lodestar.sweep import QuasiRandom, Range
 from lodestar.tuning.propose import Prospect, expected_gain, propose, within
+from lodestar.tuning.sizes import Sizes
 
 SPACE = QuasiRandom(peak=Range(3e-4, 1e-2, log=True))
 
@@ -52,3 +53,23 @@ def test_rates_above_which_runs_diverged_are_left_out():
     assert within([fine, lost], SPACE).peak.high == pytest.approx(2e-3)
     low = lost.replace(lr=run_of(parse("constant:5e-4", TOTAL), 3).lr)
     assert within([fine, low], SPACE) == SPACE  # it diverged below a rate that did well: no matter of the rate
+
+
+def sized(size: float, seed: int):
+    """At a quarter of the size, the same rates do a quarter as much, so that the best ones are four times as high."""
+    asked = drawn(seed)
+    run = run_of(Schedule("felt", asked.rates * size / 64), seed, name=f"size{size:g}-{seed}")
+    lr = Series(run.lr.steps, asked.rates[run.lr.steps - 1])
+    return run.replace(lr=lr, facts=Facts(extra={"size": size}))
+
+
+def test_a_proposal_moves_with_the_size():
+    past = [sized(size, seed) for seed in range(8) for size in (16, 64)]
+    given = {"number": 16, "seed": 0, "sizes": Sizes((16, 64))}
+    small, full = (propose(past, SPACE, [size], TOTAL, **given) for size in (16, 64))  # the same one, at each size
+    assert small is not None and full is not None
+    assert [found.trials[0].settings["size"] for found in (small, full)] == [16, 64]
+    assert small.trials[0].schedule is not None and full.trials[0].schedule is not None
+    assert 2 < small.trials[0].schedule.peak / full.trials[0].schedule.peak < 8
+    ends = [run.final_metric for run in past if run.facts.extra["size"] == 64]
+    assert small.final == full.final and max(ends) - 0.05 < full.final < 1.0  # of the full job, both

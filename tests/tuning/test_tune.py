@@ -1,9 +1,11 @@
+import numpy as np
 import pytest
+from tests.responding import drawn, run_of
 from tests.sweep.here import HereExecutor
 from tests.tuning.jobs import HERE
 
 from lodestar._errors import SweepError
-from lodestar.runs import RunStore
+from lodestar.runs import RunStore, Series
 from lodestar.tuning import Round, tune
 
 
@@ -40,10 +42,53 @@ def test_a_budget_below_one_run_is_refused(tmp_path):
         tuned(tmp_path / "runs", budget=0.5)
 
 
-def test_it_ends_with_a_plan_a_forecast_and_a_forecaster_file(tmp_path):
-    result, _ = tuned(tmp_path / "runs", budget=5, fit={"updates": 20, "members": 1}, final=True)
+def test_it_ends_with_a_plan_a_forecast_a_forecaster_file_and_a_steered_run(tmp_path):
+    given = {"function": "as_it_goes", "fit": {"updates": 20, "members": 1}, "final": True}
+    result, _ = tuned(tmp_path / "runs", budget=5, **given)
     assert result.plan is not None and len(result.plan.schedule) == 400
     assert result.forecaster == tmp_path / "runs.lodestar" and (tmp_path / "runs.lodestar").is_file()
-    assert result.final is not None and result.final[0] == "tune0-final"
+    assert result.final is not None and result.final[0] == "tune0-final-5"
+    assert result.steering.startswith("was steered: ")
+    last = RunStore.open(tmp_path / "runs").read(["tune0-final-5"])[0]
+    assert result.steering == last.facts.extra["steering"] and "400 of 400 planned updates" in result.steering
+    assert last.facts.extra["done"] == pytest.approx(np.sum(last.lr.values) / 100 * 1e3, rel=0.05)  # what was used
     plain = result.as_dict()["plan"]
     assert plain["lower"] < plain["final"] < plain["upper"]
+
+
+def test_it_ends_early_when_nothing_is_to_be_gained(tmp_path):
+    """After 24 runs that ended the same, whatever their rate; but for luck."""
+    store = RunStore(tmp_path / "runs")
+    with pytest.raises(KeyboardInterrupt):
+        tuned(store, function="settled", budget=40, executor=HereExecutor(most=1))
+    past = [run_of(drawn(seed), seed, name=f"tune0-{seed:04d}") for seed in range(1, 25)]
+    one = store.read(["tune0-0000"])[0]
+    store.add_many(
+        run.replace(
+            loss=Series(one.loss.steps, one.loss.values + luck),
+            metric=Series(one.metric.steps, one.metric.values + luck),
+        )
+        for run, luck in zip(past, np.random.default_rng(0).normal(0, 0.03, 24), strict=True)
+    )
+    result, rounds = tuned(store, function="settled", budget=40)
+    assert result.ended_early and result.spent <= 27
+    assert [now.prospect is not None and now.prospect.worth for now in rounds[-2:]] == [False, False]
+
+
+def test_sizes_get_the_same_work_and_a_small_run_counts_for_its_share(tmp_path):
+    given = {"function": "sized", "sizes": (16, 64), "fit": {"updates": 20, "members": 1}, "final": True}
+    result, rounds = tuned(tmp_path / "runs", budget=3, **given)
+    runs = RunStore.open(tmp_path / "runs").read([f"tune0-{number:04d}" for number in range(result.runs)])
+    sizes = [run.facts.extra["size"] for run in runs]
+    assert sizes == [16, 64, 16, 16, 16, 16, 64] and result.spent == 5 / 4 + 2
+    assert result.best is not None and result.best[1] == max(runs[1].final_metric, runs[6].final_metric)
+    assert [now.prospect is not None for now in rounds] == [False] * 5 + [True] * 2
+    assert result.final is not None and result.plan is not None
+    last = RunStore.open(tmp_path / "runs").read([result.final[0]])[0]
+    assert last.facts.extra["size"] == 64 and result.steering.startswith("followed the plan: the function reads")
+
+
+def test_other_sizes_are_another_tuning(tmp_path):
+    tuned(tmp_path / "runs", function="sized", sizes=(16, 64), budget=1)
+    with pytest.raises(SweepError, match=r"sizes"):
+        tuned(tmp_path / "runs", function="sized", sizes=(16, 32), budget=4)

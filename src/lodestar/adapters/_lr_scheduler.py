@@ -13,12 +13,12 @@ from typing import Any
 
 from lodestar._extras import need, update_line
 from lodestar._plain import number, numbers, whole
-from lodestar.adapters._source import Source, Steering, close, notice, scheduler_of, stopped, summary
+from lodestar.adapters._source import Source, Steering, close, notice, scheduler_of
 from lodestar.adapters._state_file import refusing_damage
-from lodestar.adapters._steered import Steered
+from lodestar.adapters._steered import SteeredJob
 from lodestar.adapters._step_argument import ENOUGH, loss_of, odd_count, odd_losses
 from lodestar.scheduler import Scheduler
-from lodestar.scheduler.inputs import count_of, shown
+from lodestar.scheduler.inputs import count_of, number_of, shown
 from lodestar.scheduler.safety import checks
 
 need("torch", "torch")
@@ -35,7 +35,7 @@ _IDLE = 10_000  # calls of step() without an update; Accelerate makes one for ea
 _steered: "weakref.WeakKeyDictionary[Optimizer, weakref.ref[LodestarLR]]" = weakref.WeakKeyDictionary()
 
 
-class LodestarLR(Steered, LRScheduler):
+class LodestarLR(SteeredJob, LRScheduler):
     """Steers the rate of `optimizer`: call `observe` when there is a number, and `step()` after `optimizer.step()`.
 
     `source` is a forecaster (file or object), with `total_steps` and any of `Scheduler`'s options, or a `Scheduler`.
@@ -58,7 +58,8 @@ class LodestarLR(Steered, LRScheduler):
         optimizer = _innermost(optimizer)
         _refuse_second(optimizer)
         reference = reference_of(optimizer, reference_group)
-        known = {"optimizer": type(optimizer).__name__, "parameters": _size(optimizer), "lr": reference, **(job or {})}
+        known = {"optimizer": type(optimizer).__name__, "parameters": _size(optimizer) or None, "lr": reference}
+        known |= {"weight_decay": _weight_decay(optimizer, reference_group), **(job or {})}
         steering = scheduler_of(source, total_steps, options, **known)
         self.scheduler: Steering = Ranked(steering) if many_ranks() and isinstance(steering, Scheduler) else steering
         self.global_step = 0  # updates done
@@ -68,7 +69,8 @@ class LodestarLR(Steered, LRScheduler):
         self._counted = False  # whether updates were seen since a count was last given
         self._idle = 0  # calls of step() since the last update
         self._by_position: list[float] = []  # the first losses that were given by position
-        self._calls = self._overruled = 0  # calls of step(), updates at a rate that is not ours
+        self._calls = self._overruled = 0  # calls of step(), and how often someone else set the rate
+        self._lost = False  # whether someone has since we last did
         self._begun = 0  # updates made when counting began
         self._made = [0]  # `global_step`, for when this object is gone
         super().__init__(optimizer)
@@ -89,9 +91,8 @@ class LodestarLR(Steered, LRScheduler):
         return self.scheduler.total_steps
 
     @property
-    def stopped(self) -> bool:
-        """Whether a command has ended the run (`control=True`): break your loop then."""
-        return stopped(self.scheduler, self.global_step)
+    def _updates(self) -> int:
+        return self.global_step
 
     def observe(self, *unnamed: Any, loss: Any = None, metric: Any = None, step: int | None = None) -> None:
         """Report a loss or metric, by its name, as of the last update made (or of `step`). Never raises.
@@ -110,6 +111,7 @@ class LodestarLR(Steered, LRScheduler):
         is refused.
         """
         self._calls += 1
+        self._check_rate(applied=False)
         if epoch is not None and count_of(epoch) is None:
             epoch, loss = None, self._positional_loss(epoch, loss)
         if epoch is not None:
@@ -140,14 +142,6 @@ class LodestarLR(Steered, LRScheduler):
         self._hooks = []
         self.close()
         _steered.pop(self.optimizer, None)
-
-    def summary(self) -> str:
-        """What became of the run, in one line."""
-        return summary(self.scheduler, self.global_step)
-
-    def close(self) -> None:
-        """The run is over: its summary goes to the logger and the log. Said by itself if you forget."""
-        close(self.scheduler, self.global_step)
 
     def state_dict(self) -> dict[str, Any]:
         """Plain data: passes `torch.load(weights_only=True)`."""
@@ -215,7 +209,7 @@ class LodestarLR(Steered, LRScheduler):
         self._write(self.scheduler.lr_at(self.global_step + 1))
 
     def _write(self, lr: float) -> None:
-        self.lr = lr
+        self.lr, self._lost = lr, False
         self.last_epoch, self._step_count = self.global_step, self.global_step + 1  # what torch and Accelerate look at
         self._last_lr = []
         for group, value in zip(self.optimizer.param_groups, self.get_lr(), strict=True):
@@ -226,7 +220,7 @@ class LodestarLR(Steered, LRScheduler):
             self._last_lr.append(copied(group["lr"]))
 
     def _before_update(self) -> None:
-        self._check_rate()
+        self._check_rate(applied=not self._postponed)
         if self._postponed or len(self._last_lr) != len(self.optimizer.param_groups):
             self._apply()
 
@@ -237,13 +231,15 @@ class LodestarLR(Steered, LRScheduler):
             self._made[0] = self.global_step
             self._check_counts()
 
-    def _check_rate(self) -> None:
-        """Three updates at a rate that is not ours are no accident."""
+    def _check_rate(self, applied: bool) -> None:
+        """Three rates that are not ours are no accident, whether an update was `applied` at them or ours came after."""
         rate = self.optimizer.param_groups[0]["lr"]
-        if type(rate) is float and rate != self._last_lr[0] and rate != 0.0:
+        if type(rate) is float and rate != self._last_lr[0] and rate != 0.0 and not self._lost:
+            self._lost = True
             self._overruled += 1
             if self._overruled == 3:
-                notice(self.scheduler, checks.overruled(rate, float(self._last_lr[0]), self.global_step + 1))
+                finding = checks.overruled(rate, float(self._last_lr[0]), self.global_step + 1, applied)
+                notice(self.scheduler, finding)
 
     def _check_counts(self) -> None:
         """After 2 and 5 % of the run, on one rank: on several, Accelerate calls step() once for each."""
@@ -298,6 +294,11 @@ def _forgotten(scheduler: Steering, made: list[int]) -> None:
     """Nobody closed it: the object is gone, or Python ends."""
     if made[0]:
         close(scheduler, made[0])
+
+
+def _weight_decay(optimizer: Optimizer, group: int) -> float | None:
+    found = number_of(optimizer.param_groups[group].get("weight_decay"))
+    return found if found is not None and found >= 0 else None
 
 
 def _size(optimizer: Optimizer) -> int:

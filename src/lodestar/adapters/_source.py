@@ -89,9 +89,12 @@ def is_steering(source: object) -> TypeGuard[Steering]:
 
 def scheduler_of(source: Source, total_steps: int | None, options: dict[str, Any], **job: Any) -> Steering:
     """The scheduler that was given, or one built on the forecaster that was given; `job`: what is known of the job."""
+    known = {key: value for key, value in job.items() if value is not None}
+    if not is_steering(source):
+        return _scheduler_of(source, total_steps, {**options, "job": {**known, **(options.get("job") or {})}})
     steering = _scheduler_of(source, total_steps, options)
     if isinstance(steering, Scheduler):
-        steering.compare({key: value for key, value in job.items() if value is not None})
+        steering.compare(known)
     return steering
 
 

@@ -31,7 +31,7 @@ def write_state(path: str | os.PathLike[str], state: dict[str, Any]) -> bool:
     target = Path(path)
     content = json.dumps({"format": FORMAT, "version": VERSION, "state": state})
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        _disk.make_folder(target.parent)
         _disk.replace_file(target, content.encode())
     except OSError as error:
         if target not in _failing:
@@ -46,7 +46,7 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The state in the file at `path`. A damaged, foreign or newer file is refused with a sentence."""
     source = Path(path)
     try:
-        content = from_json(source.read_bytes())
+        content = from_json(_disk.read_whole(source))
     except ValueError as error:
         raise ValueError(f"{source} is damaged: {error}. Fix: delete it to start the run afresh") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:

@@ -4,9 +4,11 @@ Comes in: a `scheduler` attribute, None until a callback is started. Goes out: `
 `score()`, the same on each. This file knows no framework.
 """
 
+import abc
 import warnings
 from typing import Any
 
+from lodestar.adapters._source import close, stopped, summary
 from lodestar.scheduler.inputs import count_of, nameless
 from lodestar.scheduler.records.shadow import ShadowScore
 from lodestar.schedules.schedule import Schedule
@@ -58,3 +60,25 @@ class Steered:
         if unnamed:
             self._say("unnamed", nameless(unnamed))
         self._steering.observe(max(last, 1) if step is None else step, loss=loss, metric=metric)
+
+
+class SteeredJob(Steered):
+    """An adapter that knows how many updates were made."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a command has ended the run (`control=True`): break your loop then."""
+        return stopped(self.scheduler, self._updates)
+
+    def summary(self) -> str:
+        """What became of the run, in one line."""
+        return summary(self._steering, self._updates)
+
+    def close(self) -> None:
+        """The run is over: its summary goes to the logger and the log. Said by itself if you forget."""
+        close(self.scheduler, self._updates)
+
+    @property
+    @abc.abstractmethod
+    def _updates(self) -> int:
+        """Updates made so far."""

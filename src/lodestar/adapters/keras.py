@@ -16,18 +16,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lodestar._extras import need
-from lodestar.adapters._source import (
-    Source,
-    Steering,
-    close,
-    is_steering,
-    metric_name,
-    scheduler_of,
-    stopped,
-    summary,
-)
+from lodestar.adapters._source import Source, Steering, is_steering, metric_name, scheduler_of, stopped
 from lodestar.adapters._state_file import read_state, write_state
-from lodestar.adapters._steered import Steered
+from lodestar.adapters._steered import SteeredJob
+from lodestar.scheduler.inputs import number_of
 
 keras: Any = need("keras", "keras")
 
@@ -35,7 +27,7 @@ KEPT = 3  # BackupAndRestore may hold its last save, or with double_checkpoint t
 _log = logging.getLogger(__name__)
 
 
-class KerasCallback(Steered, keras.callbacks.Callback):
+class KerasCallback(SteeredJob, keras.callbacks.Callback):
     """Steers `model.optimizer`. `options` are those of `Scheduler`.
 
     The length of the run is epochs x batches in an epoch, or `total_steps` where Keras does not know it. Keras reports
@@ -123,11 +115,11 @@ class KerasCallback(Steered, keras.callbacks.Callback):
 
     def on_train_end(self, logs: Any = None) -> None:
         """Say how the run went."""
-        close(self.scheduler, int(self.model.optimizer.iterations))
+        self.close()
 
-    def summary(self) -> str:
-        """What became of the run, in one line."""
-        return summary(self._started, int(self.model.optimizer.iterations))
+    @property
+    def _updates(self) -> int:
+        return int(self.model.optimizer.iterations)
 
     @property
     def _loss_every(self) -> int:
@@ -139,6 +131,7 @@ class KerasCallback(Steered, keras.callbacks.Callback):
         left = (self.params.get("epochs", 1) - self._epoch) * (self.params.get("steps") or 0)
         total = None if is_steering(self._source) else self._total_steps or self._epoch_start + left
         job = {"metric": self.metric, "optimizer": type(self.model.optimizer).__name__, "parameters": _size(self.model)}
+        job["weight_decay"] = number_of(getattr(self.model.optimizer, "weight_decay", None))
         if self._epoch_start == 0 and left:  # resumed within an epoch, Keras counts its batches again
             job["updates"] = left
         self.scheduler = scheduler_of(self._source, total, self._options, **job)
@@ -172,7 +165,7 @@ LodestarCallback = KerasCallback
 
 
 def _size(model: Any) -> int | None:
-    return model.count_params() if model.built else None
+    return (model.count_params() or None) if model.built else None
 
 
 class _RunningMean:

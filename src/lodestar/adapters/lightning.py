@@ -105,13 +105,25 @@ class LightningCallback(Steered, pl.Callback):
         total = None if is_steering(self._source) else self._total_steps or _total_of(trainer)
         left = trainer.estimated_stepping_batches
         job = {"metric": self.metric, "updates": left if math.isfinite(left) and left > 0 else None}
-        self.scheduler = LodestarLR(trainer.optimizers[0], self._source, total, job=job, **self._options)
+        options = {
+            **self._options,
+            "job": {**job, "batch_size": _batch_of(trainer), **(self._options.get("job") or {})},
+        }
+        self.scheduler = LodestarLR(trainer.optimizers[0], self._source, total, **options)
         # Lightning calls step() before it shows us the loss; so it is never to call it, and we do
         config = _LRSchedulerConfig(scheduler=self.scheduler, interval="step", frequency=sys.maxsize, name="lodestar")
         trainer.strategy.lr_scheduler_configs.append(config)
 
 
 LodestarCallback = LightningCallback
+
+
+def _batch_of(trainer: Any) -> int | None:
+    """Samples in one update, where the trainer's own loader says how many a device gets."""
+    size = getattr(trainer.train_dataloader, "batch_size", None)
+    if not isinstance(size, int) or isinstance(size, bool) or "ModelParallel" in type(trainer.strategy).__name__:
+        return None
+    return size * trainer.accumulate_grad_batches * trainer.world_size
 
 
 def _total_of(trainer: Any) -> int:

@@ -19,13 +19,16 @@ from pathlib import Path
 from typing import Any
 
 from lodestar._plain import whole
-from lodestar.adapters._source import Source, Steering, close, scheduler_of, stopped, summary
+from lodestar.adapters._source import Source, Steering, scheduler_of
 from lodestar.adapters._state_file import read_state, refusing_damage, write_state
-from lodestar.adapters._steered import Steered
+from lodestar.adapters._steered import SteeredJob
 
 
-class SteeredLoop(Steered):
-    """Iterates over the steps still to do. `options` are those of `Scheduler`."""
+class SteeredLoop(SteeredJob):
+    """Iterates over the steps still to do. `options` are those of `Scheduler`.
+
+    At its end, or when a command stops it, the loop closes itself; after a `break`, call `close`.
+    """
 
     def __init__(
         self,
@@ -48,9 +51,8 @@ class SteeredLoop(Steered):
         self.close()
 
     @property
-    def stopped(self) -> bool:
-        """Whether a command has ended the run (`control=True`): the loop then ends by itself."""
-        return stopped(self.scheduler, self.step)
+    def _updates(self) -> int:
+        return self.step
 
     def __len__(self) -> int:
         """Steps still to do."""
@@ -59,14 +61,6 @@ class SteeredLoop(Steered):
     def observe(self, *unnamed: Any, loss: Any = None, metric: Any = None, step: int | None = None) -> None:
         """Report a value measured at the current step (or at `step`): by its name. Never raises."""
         self._observe(self.step, unnamed, step, loss, metric)
-
-    def summary(self) -> str:
-        """What became of the run, in one line."""
-        return summary(self.scheduler, self.step)
-
-    def close(self) -> None:
-        """The run is over: its summary goes to logger and log. By itself at the loop's end, not at a `break`."""
-        close(self.scheduler, self.step)
 
     def extend(self, total_steps: int) -> None:
         """Change the length of the run; what is left is planned anew."""

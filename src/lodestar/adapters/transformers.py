@@ -41,7 +41,9 @@ def steer(trainer: Trainer, source: Source, *, metric: str, **options: Any) -> "
     trainer.add_callback(callback)
 
     def create_scheduler(num_training_steps: int, optimizer: Any = None) -> LodestarLR:
-        trainer.lr_scheduler = callback.start(optimizer or trainer.optimizer, num_training_steps)
+        trainer.lr_scheduler = callback.start(
+            optimizer or trainer.optimizer, num_training_steps, _batch_of(trainer.args)
+        )
         trainer._created_lr_scheduler = True  # the trainer then asks again at its next train()
         return trainer.lr_scheduler
 
@@ -57,13 +59,14 @@ class TransformersCallback(Steered, TrainerCallback):
         self.metric = metric
         self._source, self._options = source, options
 
-    def start(self, optimizer: Any, total_steps: int) -> LodestarLR:
+    def start(self, optimizer: Any, total_steps: int, batch_size: int | None = None) -> LodestarLR:
         """Build the scheduler for a `train()` that begins; the one of an earlier `train()` lets go."""
         if self.scheduler is not None:
             self.scheduler.detach()
         total = None if is_steering(self._source) else total_steps
-        job = {"metric": self.metric, "updates": total_steps}
-        self.scheduler = LodestarLR(optimizer, self._source, total, job=job, **self._options)
+        job = {"metric": self.metric, "updates": total_steps, "batch_size": batch_size}
+        options = {**self._options, "job": {**job, **(self._options.get("job") or {})}}
+        self.scheduler = LodestarLR(optimizer, self._source, total, **options)
         return self.scheduler
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -89,6 +92,11 @@ class TransformersCallback(Steered, TrainerCallback):
             _log.warning("no metric %r among %s. Fix: steer(..., metric=one of these)", self.metric, sorted(metrics))
             return
         self.scheduler.observe(metric=metrics[self.metric], step=state.global_step)
+
+
+def _batch_of(args: Any) -> int:
+    """Samples in one update: of all processes, with what is accumulated."""
+    return args.train_batch_size * args.gradient_accumulation_steps * max(args.world_size, 1)
 
 
 LodestarCallback = TransformersCallback  # its name in release one

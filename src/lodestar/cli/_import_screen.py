@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from lodestar.importers.reader import AbstractReader
     from lodestar.importers.report import ImportReport
     from lodestar.importers.roles import RoleGuess
+    from lodestar.importers.scale_guess import ScaleGuess
 
 SHOWN = 8
 _ALWAYS = ("step", "loss", "metric", "lr")
@@ -33,6 +34,16 @@ def show_guess(
     _screen.out().print(found)
     names = what.upper()
     _screen.say(f"Not so? Name a {what}: --metric {names}, --lr {names}, ...", "dim")
+
+
+def show_scale(scale: "ScaleGuess", key: str) -> None:
+    """What was taken for the runs' size, batch and so on, in one line; and what is not clear."""
+    if scale.line:
+        _screen.say(f"Scale: {scale.line}.", limit=400)
+    else:
+        _screen.say(f"Scale: no size or batch was found. Name them: --fact width={key}, --fact batch_size={key}", "dim")
+    for sentence, runs in list(scale.unclear.items())[:SHOWN]:
+        _screen.warn(f"{runs} of {scale.runs} runs: {sentence}")
 
 
 def say_merged(reader: "AbstractReader") -> None:

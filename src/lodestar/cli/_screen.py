@@ -105,7 +105,8 @@ def bars(*more: str, quiet: bool, transient: bool = False) -> "Progress":
 
     columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), *more)
     console = err()
-    return Progress(*columns, console=console, transient=transient, disable=quiet or not console.is_terminal)
+    console.quiet = quiet or not console.is_terminal  # before Rich 14, bars that were never shown left an empty line
+    return Progress(*columns, console=console, transient=transient, disable=console.quiet)
 
 
 @contextmanager

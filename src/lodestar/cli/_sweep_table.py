@@ -28,7 +28,7 @@ class SweepTable:
         self._plain = not quiet and not console.is_terminal
         self._quiet = quiet
         self._told = 0.0
-        self._said = ""
+        self._above: RenderableType | None = None
         self._console = console
         self._live = Live(
             get_renderable=self._draw, console=console, refresh_per_second=2, transient=True, redirect_stdout=False
@@ -53,7 +53,7 @@ class SweepTable:
             return
         if progress.before:
             self._line(f"Going on: {progress.before} of {progress.total} trials ended before, {progress.left} to go.")
-        if self._console.is_terminal and progress.left:
+        if self._console.is_terminal and progress.left and not self._live.is_started:
             self._live.start()
 
     def event(self, event: "Event", progress: "SweepProgress") -> None:
@@ -68,11 +68,13 @@ class SweepTable:
             self._told = time.monotonic()
             self._line(summary_line(progress))
 
-    def say(self, text: str) -> None:
-        """A line that stays below the table until the next one; printed where there is no table."""
-        self._said = text
+    def head(self, drawn: "RenderableType", line: str) -> None:
+        """What stands above the running trials until the next one; a line where there is no table."""
+        self._above = drawn
         if self._plain:
-            self._line(text)
+            self._line(line)
+        elif not self._quiet and not self._live.is_started:
+            self._live.start()
 
     def _line(self, text: str, style: str = "dim") -> None:
         self._console.print(_screen.safe(text, style, limit=600), soft_wrap=True)
@@ -80,8 +82,9 @@ class SweepTable:
     def _draw(self) -> "RenderableType":
         from rich.console import Group
 
+        above = [] if self._above is None else [self._above]
         if self._progress is None:
-            return _screen.safe("starting", "dim")
+            return Group(*above, _screen.safe("starting", "dim"))
         rows = list(self._progress.running.values())
         table = _screen.table("running", "where", ">step", ">loss", ">metric", ">time")
         for row in rows[:MOST_ROWS]:
@@ -98,8 +101,7 @@ class SweepTable:
         if not rows:
             waiting = "workers are starting" if self._progress.left else "the last runs are being stored"
             table.add_row(_screen.safe(waiting, "dim"), "", "", "", "", "")
-        said = [_screen.safe(self._said, limit=300)] if self._said else []
-        return Group(table, _screen.safe(summary_line(self._progress), "bold"), *said)
+        return Group(*above, table, _screen.safe(summary_line(self._progress), "bold"))
 
 
 def summary_line(progress: "SweepProgress") -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
+from lodestar import _disk
 from lodestar._errors import ForecasterError
 from lodestar.cli import _screen
 from lodestar.cli._source import open_runs
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lodestar.fitting import FitProgress
+    from lodestar.fitting.dataset import Prepared
     from lodestar.forecaster import Forecaster
 
 _LABELS = {"05": "5 %", "50": "50 %"}
@@ -74,7 +76,7 @@ def fit_command(
         raise typer.BadParameter(str(error), param_hint="--metric-kind") from None
     if not as_json:
         _show_excluded(data.excluded)
-        _show_mixed(data.workloads)
+        _show_mixed(data)
     _check_writable(out)
     checkpoint = out.with_name(out.name + ".fit")
     if fresh and checkpoint.exists():
@@ -128,7 +130,7 @@ def _check_writable(out: Path) -> None:
     import os
 
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
+        _disk.make_folder(out.parent)
     except OSError as error:
         raise ForecasterError(f"the folder {out.parent} cannot be made: {error}. Fix: choose another --out") from error
     if out.is_dir() or not os.access(out.parent, os.W_OK):
@@ -145,14 +147,18 @@ def _show_excluded(excluded: tuple[tuple[str, str], ...], most: int = 8) -> None
         _screen.err().print(_screen.safe(f"  and {len(excluded) - most} more: lodestar doctor lists what to do", "dim"))
 
 
-def _show_mixed(workloads: tuple[str, ...], most: int = 6) -> None:
-    """Say so where runs of several tasks or sizes are fitted together."""
+def _show_mixed(data: "Prepared", most: int = 6) -> None:
+    """Say so where runs of several tasks or sizes are fitted together; sizes alone are what the law is for."""
     from collections import Counter
 
     from lodestar.fitting.calibration import UNKNOWN
+    from lodestar.fitting.scale_law import of_sizes
 
-    counts = Counter(name or UNKNOWN for name in workloads).most_common()
+    counts = Counter(name or UNKNOWN for name in data.workloads).most_common()
     if len(counts) < 2:
+        return
+    if of_sizes(data):
+        _screen.say(f"The runs are of {len(counts)} sizes: the fit learns how the best rate moves with the size.")
         return
     shown = ", ".join(f"{_screen.safe(name, limit=48).plain}: {count} runs" for name, count in counts[:most])
     more = f", and {len(counts) - most} more" if len(counts) > most else ""
@@ -194,6 +200,8 @@ class _Bars:
 
 
 def _show(forecaster: "Forecaster", out: Path) -> None:
+    from lodestar.forecaster.about import law_words
+
     console = _screen.out()
     facts, quality = forecaster.facts, forecaster.quality
     size = out.stat().st_size / 1024
@@ -208,6 +216,8 @@ def _show(forecaster: "Forecaster", out: Path) -> None:
             _screen.warn(sentence)
     else:
         _screen.warn("nothing was held out, so the quality is unknown and the intervals are wide. Fix: --hold-out 0.15")
+    for sentence in law_words(forecaster):
+        _screen.say(f"{sentence[0].upper()}{sentence[1:]}.")
     _screen.say(f"Wrote {out} ({size:.0f} kB). Next: lodestar evaluate {out} RUNS")
 
 

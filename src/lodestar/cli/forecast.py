@@ -52,6 +52,7 @@ def forecast_command(
       lodestar forecast forecaster.lodestar runs --run run-007 --seen 0.4 --schedule unknown
     """
     from lodestar.forecaster import load
+    from lodestar.forecaster.at_scale import for_run
     from lodestar.forecaster.intervals import LEVELS
     from lodestar.planning.compare import beyond
 
@@ -64,6 +65,7 @@ def forecast_command(
     if total_steps is not None:
         run = run.replace(total_steps=total_steps)
     same_direction(run, forecaster)
+    forecaster = for_run(forecaster, run)
     known, how = _schedule(forecaster, run, schedule, runs)
     forecast = _forecast(forecaster, run, seen, known, level)
     truth = forecaster.recipe.to_points(run.loss, run.metric, run.lr, run.total_steps)

@@ -14,8 +14,9 @@ from typer.core import TyperGroup
 
 from lodestar.cli import _screen
 from lodestar.cli._app import SETTINGS
-from lodestar.cli._import_screen import say_merged, show_guess, show_plan, show_report
+from lodestar.cli._import_screen import say_merged, show_guess, show_plan, show_report, show_scale
 from lodestar.importers.registry import READERS, ReaderEntry, ReaderOption
+from lodestar.runs.scale import FACTS
 
 ALIASES = {"csv": "table"}
 CHOICES = ("loss", "metric", "direction", "lr", "step", "task", "total", "schedule", "peak_lr", "seed")
@@ -68,6 +69,10 @@ def _shared(entry: ReaderEntry) -> dict[str, tuple[Any, Any]]:
     lr = "" if entry.files else ": the parameter group to follow"
     out = Option("--out", "-o", metavar="STORE", help="The store to write to (a folder, s3://...); made if missing.")
     mapping = 'A TOML file with these choices: metric = "val/acc"; see docs/how-to/trackers.'
+    fact = (
+        f"What tells a run's scale: {', '.join(FACTS)}, and {a_key} that has it (--fact width=hidden_size), or the "
+        "number itself; 'none': there is none. May be repeated."
+    )
     rebuild = "Rebuild an lr that was not logged from the config, where that is certain."
     only = "Only runs of this name; * and ? stand for anything (in quotes: 'lr-*')."
     look = "List the runs, show the mapping and stop."
@@ -83,6 +88,7 @@ def _shared(entry: ReaderEntry) -> dict[str, tuple[Any, Any]]:
         "schedule": (_option(key, "The schedule's name."), None),
         "peak_lr": (_option(key, "The schedule's peak learning rate."), None),
         "seed": (_option(key, "The seed."), None),
+        "fact": (_option(f"NAME={key}", fact, list[str] | None), None),
         "mapping": (_option("FILE", mapping, Path | None), None),
         "rebuild_lr": (Annotated[str, Option(metavar="yes|no", help=rebuild)], "no" if entry.files else "yes"),
         "name": (_option("PATTERN", only), None),
@@ -143,6 +149,7 @@ def _run(entry: ReaderEntry, given: dict[str, Any]) -> None:
         )
     if not quiet:
         _show(entry, found)
+        show_scale(found.report.scale, "COLUMN" if entry.files else "KEY")
     say_merged(found.reader)
     if given["dry_run"]:
         given["to_fetch"] = found.look(RunStore(given["out"]))
@@ -187,12 +194,27 @@ def _choices(given: dict[str, Any]) -> Any:
     """What the flags say, and below them the mapping file."""
     from lodestar.importers import Choices
 
-    stated = Choices(**{role: given[role] for role in CHOICES}, rebuild_lr=given["rebuild_lr"] == "yes")
+    roles = {role: given[role] for role in CHOICES}
+    stated = Choices(**roles, rebuild_lr=given["rebuild_lr"] == "yes", facts=_facts(given["fact"] or []))
     if given["mapping"] is None:
         return stated
     from lodestar.importers.mapping_file import read_mapping
 
     return stated.over(read_mapping(given["mapping"]))
+
+
+def _facts(given: list[str]) -> dict[str, str] | None:
+    """What `--fact NAME=KEY` says, checked."""
+    facts: dict[str, str] = {}
+    for text in given:
+        name, sign, key = (part.strip() for part in text.partition("="))
+        if name not in FACTS or not sign or not key:
+            rule = f"must be NAME=KEY with NAME one of {', '.join(FACTS)}"
+            raise typer.BadParameter(f"{rule}, got {text!r}, as in width=hidden_size", param_hint="--fact")
+        if facts.get(name, key) != key:
+            raise typer.BadParameter(f"says both {name}={facts[name]} and {name}={key}", param_hint="--fact")
+        facts[name] = key
+    return facts or None
 
 
 for _entry in READERS.values():

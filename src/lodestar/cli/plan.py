@@ -7,6 +7,7 @@ import typer
 from typer import Argument, Option
 
 from lodestar.cli import _screen
+from lodestar.cli._scale import Batch, Size, at_job, stated
 from lodestar.cli.what_if import draw, show_outlooks
 
 if TYPE_CHECKING:
@@ -19,9 +20,17 @@ if TYPE_CHECKING:
 def plan_command(
     model: Annotated[Path, Argument(metavar="FORECASTER", help="A forecaster file, from lodestar fit.")],
     steps: Annotated[int, Option(min=1, help="Optimizer steps of the job.")],
+    size: Size = None,
+    batch: Batch = None,
     out: Annotated[
         list[Path] | None,
         Option("--out", "-o", help="Write the plan to this .json or .csv, or draw it: .png, .svg, .html; repeatable."),
+    ] = None,
+    rates: Annotated[
+        Path | None,
+        Option(
+            "--over-rates", help="Draw how the best rate moves with size, and where the job lies: .png, .svg, .html."
+        ),
     ] = None,
     framework: Annotated[
         str | None, Option("--as", help="Print code to paste: torch, optax, keras or transformers.")
@@ -37,10 +46,15 @@ def plan_command(
     family and the best past run's schedule, judged by the same model. With --as, the code for a job that has no
     Lodestar goes to stdout, everything else to stderr.
 
+    Where past runs differ in size, batch or length, the plan is for the job's own: the law that these runs follow says
+    how the best rate moves (--size, --batch, --steps). The plan leans low as far as that is unsure.
+
     \b
     Examples:
       lodestar plan forecaster.lodestar --steps 10000
       lodestar plan forecaster.lodestar --steps 10000 -o plan.csv -o plan.png
+      lodestar plan small.lodestar --steps 10000 --size 1024 --batch 256
+      lodestar plan small.lodestar --steps 10000 --size 1024 --over-rates rates.png
       lodestar plan forecaster.lodestar --steps 10000 --as torch > planned_lr.py
     """
     from lodestar.forecaster import load
@@ -54,9 +68,11 @@ def plan_command(
     if framework is not None and framework not in FRAMEWORKS:
         raise typer.BadParameter(f"must be one of {', '.join(FRAMEWORKS)}, got {framework!r}", param_hint="--as")
     _check_files(out or [])
-    forecaster = load(model)
+    loaded = load(model)
+    _check_rates(loaded, rates)
+    forecaster, scaled = at_job(loaded, steps, size, batch)
     planned = plan(forecaster, steps, level=level, seed=seed)
-    found, said = rivals(forecaster, planned), account(forecaster, planned)
+    found, said = rivals(forecaster, planned), [*scaled, *account(forecaster, planned)]
     ours, outlooks = found[PLAN], list(found.values())
     headline = _headline(forecaster, planned, ours)
     pasted = framework and code(planned.schedule, framework, [headline, *said])
@@ -75,6 +91,34 @@ def plan_command(
             _write(path, planned.schedule)
         else:
             draw(path, outlooks, _metric(forecaster), headline, said)
+    if rates is not None:
+        _draw_rates(rates, loaded, stated(loaded, steps, size, batch), scaled)
+
+
+def _check_rates(forecaster: "Forecaster", path: Path | None) -> None:
+    from lodestar.planning.over_rates import moving
+    from lodestar.report.outlooks import SUFFIXES
+
+    if path is None:
+        return
+    if path.suffix.lower() not in SUFFIXES:
+        raise typer.BadParameter(f"must end in {', '.join(SUFFIXES)}, got {path.name!r}", param_hint="--over-rates")
+    if forecaster.response is None or forecaster.law is None or moving(forecaster.law) is None:
+        raise typer.BadParameter(
+            "there is nothing to draw: the forecaster's runs differ in neither size, batch nor length. "
+            "Fix: lodestar sweep --sizes, or import runs of several sizes, and fit again",
+            param_hint="--over-rates",
+        )
+
+
+def _draw_rates(path: Path, forecaster: "Forecaster", job: dict[str, float | None], notes: list[str]) -> None:
+    from lodestar.planning.over_rates import over_rates
+    from lodestar.report.over_rates import draw_rates
+
+    found = over_rates(forecaster, job)
+    assert found is not None, "checked before"
+    draw_rates(path, found, _metric(forecaster), "How the best learning rate moves", notes)
+    _screen.err().print(_screen.safe(f"Picture: {path}"))
 
 
 def _check_files(out: list[Path]) -> None:
@@ -115,6 +159,8 @@ def _plain(forecaster: "Forecaster", planned: "SchedulePlan", ours: "Outlook") -
         "knots": list(map(float, schedule.knots)),
         "lr": list(map(float, schedule.lr)),
         "runs": forecaster.facts.get("runs"),
+        "scale_law": forecaster.law and forecaster.law.to_dict(),
+        "rates_times": 1.0 / forecaster.rate_factor,
         "quality": {name: value for name, value in forecaster.quality.items() if name.startswith("response_")},
     }
 

@@ -1,5 +1,6 @@
 """`lodestar runs`: what is in a store, a line a run; and tidying it. Reads no curves to list."""
 
+import math
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 SHOWN = 40
 NAME, SCHEDULE = 32, 16  # characters of each that are shown where there is room
+SHORT_NAME, SHORT_SCHEDULE = 9, 6  # and where there is none
 
 
 def list_runs(
@@ -49,9 +51,13 @@ def _show(listed: "list[RunSummary]", most: int) -> None:
     if not listed:
         _screen.say("The store is empty. Next: lodestar import FILES --out STORE")
         return
-    found = _table(listed[:most], NAME, SCHEDULE)
+    rows = listed[:most]
+    found = _table(rows, NAME, SCHEDULE)
     if (over := _screen.width_of(found) - _screen.out().width) > 0:  # names give way, never figures
-        found = _table(listed[:most], max(NAME - over, 12), max(SCHEDULE - max(over - (NAME - 12), 0), 6))
+        name = min(NAME, max(len(summary.name) for summary in rows))
+        schedule = min(SCHEDULE, max(len(summary.schedule or "-") for summary in rows))
+        over_still = over - max(name - SHORT_NAME, 0)
+        found = _table(rows, max(name - over, SHORT_NAME), max(schedule - max(over_still, 0), SHORT_SCHEDULE))
     _screen.show_table(found)
     more = f", of which {most} are shown (--all shows the rest)" if len(listed) > most else ""
     metrics = sorted({f"{summary.metric_name} ({summary.direction})" for summary in listed})
@@ -61,19 +67,34 @@ def _show(listed: "list[RunSummary]", most: int) -> None:
 
 def _table(listed: "list[RunSummary]", name: int, schedule: int) -> "Table":
     """A row a run; texts longer than their limit are cut in the middle."""
-    found = _screen.table("run", "status", "schedule", ">peak lr", ">seed", ">steps", ">points", ">final")
+    scales = _varying(listed)
+    heads = ("run", "status", "schedule", ">peak lr", *(f">{name}" for name in scales), ">seed", ">steps", ">points")
+    found = _screen.table(*heads, ">final")
     for column in found.columns:
         column.no_wrap = True
     colours = {"finished": "green", "diverged": "red", "cut short": "yellow"}
-    for summary in listed:
+    for row, summary in enumerate(listed):
         found.add_row(
             _screen.safe(summary.name, limit=name),
             _screen.safe(summary.status, colours[summary.status]),
             _screen.safe(summary.schedule or "-", limit=schedule),
             _screen.number(summary.peak_lr, 3),
+            *(_screen.number(values[row], 6) for values in scales.values()),
             str(summary.seed if summary.seed is not None else "-"),
             str(summary.total_steps),
             str(summary.points),
             _screen.number(summary.final_metric),
         )
     return found
+
+
+def _varying(listed: "list[RunSummary]") -> "dict[str, list[float]]":
+    """Size and batch of each run, where they are not the same in all; NaN where not known."""
+    from lodestar.runs.scale import scale_of
+
+    scales = [scale_of(summary) for summary in listed]
+    sizes = [scale.size or ("size", math.nan) for scale in scales]
+    kinds = {kind for kind, value in sizes if value == value}
+    head = kinds.pop() if len(kinds) == 1 else "size"
+    columns = {head: [value for _, value in sizes], "batch": [scale.batch_size or math.nan for scale in scales]}
+    return {name: values for name, values in columns.items() if len({str(value) for value in values}) > 1}

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
@@ -33,6 +33,15 @@ def sweep_command(
     ] = None,
     seeds: Annotated[int | None, Option(min=1, help="Seeds for each schedule of a grid or a list.")] = None,
     seed: Annotated[int, Option(min=0, help="Seed of the sweep: the same seed gives the same trials.")] = 0,
+    sizes: Annotated[
+        str | None, Option(metavar="N,N,...", help="Spread the runs over these sizes; your function gets size.")
+    ] = None,
+    batches: Annotated[
+        str | None, Option(metavar="N,N,...", help="The same over batches; your function gets batch_size.")
+    ] = None,
+    lengths: Annotated[
+        str | None, Option(metavar="N,N,...", help="The same over numbers of updates, in place of --steps.")
+    ] = None,
     metric: Annotated[str, Option(metavar="NAME", help="What your metric is called.")] = "metric",
     direction: Annotated[str, Option(metavar="max|min", help="Which metric is better.")] = "max",
     task: Annotated[str | None, Option(metavar="NAME", help="The task's name, kept with each run.")] = None,
@@ -70,15 +79,20 @@ def sweep_command(
     With --prune, a trial is stopped once its forecast leaves it hardly a chance to become the best; it is kept as a run
     that was cut short, with the reason among its notes. Nothing is stopped before the forecasts have proved themselves.
 
+    With --sizes 16,8,4 the runs are spread evenly over three sizes, in turn, each with schedules of its own. The
+    function must take size=, and makes its network so wide; the size is kept with the run. --batches (batch_size=) and
+    --lengths (total_steps=) do the same; together, every combination is tried.
+
     A shell command finds its schedule in the file {schedule} (JSON; {schedule_csv} for CSV), and {seed},
-    {total_steps}; it appends lines such as {"step": 10, "loss": 0.7, "metric": 0.8} to the file {report}. The same
-    stand in LODESTAR_SCHEDULE, LODESTAR_SEED, and so on.
+    {total_steps}, {size}, {batch_size}; it appends lines such as {"step": 10, "loss": 0.7, "metric": 0.8} to the file
+    {report}. The same stand in LODESTAR_SCHEDULE, LODESTAR_SEED, and so on.
 
     \b
     Examples:
       lodestar sweep my_module:train --steps 2000 --out runs
       lodestar sweep my_module:train --steps 2000 --out runs --space paper --peak 1e-4 1e-2
       lodestar sweep my_module:train --steps 2000 --out runs --trial-timeout 30m --retry-failed
+      lodestar sweep my_module:train --steps 2000 --out small --sizes 16,8,4 --runs 30
       lodestar sweep train.py:main --out runs --space space.toml --dry-run
       lodestar sweep train.py:main --steps 2000 --out runs --space "cosine:1e-3, linear:3e-3:warmup=0.05"
       lodestar sweep --command "python train.py --rates {schedule_csv} --log {report}" --steps 500 --out runs
@@ -87,6 +101,7 @@ def sweep_command(
     from lodestar.cli._sweep_table import SweepTable
     from lodestar.sweep.call import identity, make_executor, make_job, make_pruner, make_space, make_trials
     from lodestar.sweep.journal import folder_beside
+    from lodestar.sweep.scales import Scales
     from lodestar.sweep.sweep import run_trials
 
     if not out and not dry_run:
@@ -94,11 +109,11 @@ def sweep_command(
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
-        job = make_job(
-            function, command, metric_name=metric, direction=direction, task=task, cut_diverged=not keep_diverged
-        )
+        scales = Scales.of(sizes, batches, lengths)
+        facts: dict[str, Any] = {"metric_name": metric, "direction": direction, "task": task}
+        job = make_job(function, command, cut_diverged=not keep_diverged, scales=scales.keywords, **facts)
         chosen = make_space(space, steps, seed=seed, peak=peak, seeds=seeds)
-        trials = make_trials(job, chosen, runs, steps, seed=seed)
+        trials = make_trials(job, chosen, runs, steps, seed=seed, scales=scales)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     if dry_run:
@@ -119,10 +134,10 @@ def sweep_command(
                 ship=False if no_ship else None,
                 timeout=trial_timeout,
             ),
-            identity=identity(job, chosen, trials, seed=seed),
+            identity=identity(job, chosen, trials, seed=seed, scales=scales),
             retry_failed=retry_failed,
             add=add,
-            prune=make_pruner(prune, on),
+            prune=make_pruner(prune, scales),
             log_to=log_to,
             on_start=table.start,
             on_event=table.event,
@@ -152,10 +167,13 @@ def _show_trials(trials: "list[Trial]", *, as_json: bool) -> None:
         ]
         _screen.show_json({"trials": rows})
         return
-    table = _screen.table("trial", ">peak lr", ">seed", ">steps", "schedule", title=f"{len(trials)} trials")
+    scales = [name for name in ("size", "batch_size") if any(name in trial.settings for trial in trials)]
+    heads = ("trial", ">peak lr", *(f">{name.removesuffix('_size')}" for name in scales), ">seed", ">steps", "schedule")
+    table = _screen.table(*heads, title=f"{len(trials)} trials")
     for trial in trials:
         peak = None if trial.schedule is None else trial.schedule.peak
-        cells = (_screen.number(peak), str(trial.seed), str(trial.total_steps), spark(trial))
+        sizes = (str(trial.settings.get(name, "-")) for name in scales)
+        cells = (_screen.number(peak), *sizes, str(trial.seed), str(trial.total_steps), spark(trial))
         table.add_row(_screen.safe(trial.name, limit=40), *cells)
     _screen.out().print(table)
 

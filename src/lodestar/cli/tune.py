@@ -10,6 +10,8 @@ from typer import Argument, Option
 from lodestar.cli import _screen
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from lodestar.tuning import Round, TuneResult
 
 
@@ -24,6 +26,12 @@ def tune_command(
     peak: Annotated[
         tuple[float, float] | None, Option(metavar="LOW HIGH", help="Lowest and highest peak rate; default 1e-4 0.1.")
     ] = None,
+    sizes: Annotated[
+        str | None,
+        Option(
+            metavar="N,N,...", help="Also learn from smaller sizes; your function gets size, the largest is the job."
+        ),
+    ] = None,
     seed: Annotated[int, Option(min=0, help="Seed of the trials.")] = 0,
     metric: Annotated[str, Option(metavar="NAME", help="What your metric is called.")] = "metric",
     direction: Annotated[str, Option(metavar="max|min", help="Which metric is better.")] = "max",
@@ -33,20 +41,32 @@ def tune_command(
     trial_timeout: Annotated[
         str | None, Option(metavar="TIME", help="Stop and fail a trial that takes longer: 90s, 30m, 2h, 1h30m.")
     ] = None,
-    on: Annotated[
-        str, Option(metavar="local|ray|ray://HOST:PORT", help="Where trials run; on Ray, with --no-prune.")
-    ] = "local",
+    on: Annotated[str, Option(metavar="local|ray|ray://HOST:PORT", help="Where trials run.")] = "local",
     no_prune: Annotated[bool, Option("--no-prune", help="Let every trial run to its end.")] = False,
     updates: Annotated[int | None, Option(min=1, help="Most updates of the forecaster's fit at the end.")] = None,
-    final: Annotated[bool, Option("--final", help="At the end, one more run that follows the plan.")] = False,
+    final: Annotated[
+        bool, Option("--final", help="At the end, one more run, steered by the forecaster that was fitted.")
+    ] = False,
     as_json: Annotated[bool, Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Find a good schedule for your training function, without any past runs.
 
-    The function is that of lodestar sweep. The first trials are spread evenly over warm-up, peak rate, plateau, decay
-    and floor. From then on each trial is the schedule by which the best is expected to improve most, by a model fitted
-    to all runs so far, and trials without a chance are stopped early. It ends when the budget is spent, or when nothing
-    more is to be gained: with a plan, its forecast, and a forecaster file beside the store.
+    The function is that of lodestar sweep: train(*, schedule, seed, total_steps, report). The first five trials are
+    spread evenly over warm-up, peak rate, plateau, decay and floor. From then on each trial is the schedule by which
+    the best is expected to improve most, by a model fitted to all runs so far, and trials without a chance are stopped
+    early (--no-prune lets them run on). It ends when the budget is spent, or sooner, when two rounds in a row expect
+    less than a tenth of what luck does to a run. What comes out: a plan with its forecast, and a forecaster file beside
+    the store.
+
+    While it runs, a table shows what is spent, the best so far, the forecast of the best schedule, and the expected
+    gain of the next run.
+
+    The budget counts full runs. With --sizes 16,32,64 the function must take size=. The largest is the job; a run of
+    a smaller one counts for its share of the work, and each size gets the same work, so small ones get more runs.
+    Trials of several sizes cannot be ranked together, so none of them is stopped early.
+
+    With --final, one more run of the job is steered: your function must ask schedule(step) as it goes. One that asks
+    for all rates first, and a shell command, follow the plan, and the output says so.
 
     Stopped or killed at any moment, the same command goes on. With a larger budget it goes further.
 
@@ -54,8 +74,10 @@ def tune_command(
     Examples:
       lodestar tune my_module:train --budget 20 --out runs
       lodestar tune my_module:train --steps 2000 --budget 10 --out runs --peak 1e-4 1e-2 --final
+      lodestar tune my_module:train --steps 2000 --budget 10 --out runs --sizes 16,32,64
     """
     from lodestar.cli._sweep_table import SweepTable
+    from lodestar.sweep.scales import Scales
     from lodestar.tuning import tune
 
     if not out:
@@ -71,6 +93,7 @@ def tune_command(
             command=command,
             total_steps=steps,
             peak=peak,
+            sizes=None if sizes is None else Scales.of(sizes).sizes,
             executor=on,
             jobs=jobs,
             threads=threads,
@@ -81,7 +104,7 @@ def tune_command(
             prune=not no_prune,
             final=final,
             fit={} if updates is None else {"updates": updates},
-            on_round=lambda now: table.say(round_line(now)),
+            on_round=lambda now: table.head(round_table(now), round_line(now)),
             on_start=table.start,
             on_event=table.event,
         )
@@ -103,6 +126,23 @@ def round_line(now: "Round") -> str:
     return ", ".join(parts)
 
 
+def round_table(now: "Round") -> "Table":
+    """The same as a table of one row."""
+    table = _screen.table(
+        ">spent", ">trials", ">best so far", ">best schedule's forecast", ">expected gain of the next"
+    )
+    found = now.prospect
+    forecast = "-" if found is None else f"{found.final:.4g} ({found.lower:.4g} to {found.upper:.4g})"
+    table.add_row(
+        f"{now.spent:.1f} of {now.budget:g} runs",
+        str(now.runs),
+        "-" if now.best is None else f"{now.best[1]:.4g}",
+        forecast,
+        "-" if found is None else f"{found.gain:.2g}",
+    )
+    return table
+
+
 def _show(result: "TuneResult", metric: str, out: str) -> None:
     why = "nothing more was to be gained" if result.ended_early else "the budget is spent"
     _screen.say(f"{result.spent:.1f} of {result.budget:g} runs spent on {result.runs} trials; {why}.", "bold")
@@ -115,6 +155,8 @@ def _show(result: "TuneResult", metric: str, out: str) -> None:
         interval = f"{at_end['lower']:.4g} to {at_end['upper']:.4g}"
         _screen.say(f"Plan: {result.plan.words}. Forecast final {metric}: {at_end['final']:.4g} ({interval}).", "bold")
     if result.final is not None:
-        _screen.say(f"The run that followed the plan: {result.final[1]:.4g} ({result.final[0]})")
+        _screen.say(f"The final run: {result.final[1]:.4g} ({result.final[0]}); it {result.steering}", "bold")
+    elif result.steering:
+        _screen.warn(f"The final run {result.steering}")
     if result.forecaster is not None:
         _screen.say(f"Forecaster: {result.forecaster}. Next: lodestar plan {result.forecaster} --steps N --as torch")

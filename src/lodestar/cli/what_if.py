@@ -8,6 +8,7 @@ from typer import Argument, Option
 
 from lodestar._errors import RunError
 from lodestar.cli import _screen
+from lodestar.cli._scale import Batch, Size, at_job
 from lodestar.cli._schedules import known_to_the_end, read_schedules, schedule_of
 from lodestar.cli._source import open_runs
 from lodestar.cli.forecast import pick, same_direction
@@ -28,6 +29,8 @@ def what_if_command(
         Option(help="family:peak[:parameter=value], a CSV or JSON file, file.py:function, or a past run; repeatable."),
     ] = None,
     steps: Annotated[int | None, Option(min=1, help="Optimizer steps of the job; with --run: the run's own.")] = None,
+    size: Size = None,
+    batch: Batch = None,
     runs: Annotated[str | None, Option(help="A store of runs, or a table, for --run and past runs' names.")] = None,
     name: Annotated[str | None, Option("--run", help="Continue this run under each schedule.")] = None,
     seen: Annotated[float, Option(min=0.001, max=1.0, help="How much of that run lies behind.")] = 1.0,
@@ -59,7 +62,8 @@ def what_if_command(
     check_drawing(out)
     forecaster = load(model)
     response_of(forecaster)  # says so at once where it cannot
-    run, context = _continued(forecaster, runs, name, steps, seen)
+    forecaster, run, scaled = _turned(forecaster, runs, name, steps, size, batch)
+    context = _context(forecaster, run, seen)
     total = steps if run is None else run.total_steps
     if total is None:
         raise typer.BadParameter("say how many optimizer steps the job has", param_hint="--steps")
@@ -68,7 +72,7 @@ def what_if_command(
         outlooks = compare(forecaster, schedules, context, level=level)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--schedule") from None
-    notes = _notes(forecaster, outlooks, run, total)
+    notes = [*scaled, *_notes(forecaster, outlooks, run, total)]
     metric = str(forecaster.facts.get("metric_name", "metric"))
     if as_json:
         curves = [{**outlook.to_dict(), "forecast": outlook.forecast.to_dict()} for outlook in outlooks]
@@ -119,22 +123,40 @@ def draw(out: Path, outlooks: "Sequence[Outlook]", metric: str, title: str, note
     _screen.err().print(_screen.safe(f"Figure: {out}"))
 
 
-def _continued(
-    forecaster: "Forecaster", runs: str | None, name: str | None, steps: int | None, seen: float
-) -> "tuple[Run | None, Context | None]":
-    """The run to continue and what was seen of it."""
+def _turned(
+    forecaster: "Forecaster",
+    runs: str | None,
+    name: str | None,
+    steps: int | None,
+    size: float | None,
+    batch: float | None,
+) -> "tuple[Forecaster, Run | None, list[str]]":
+    """The forecaster turned to the job, the run to continue, if any, and what is to be said of the job's scale."""
     if name is None:
-        return None, None
+        turned, said = at_job(forecaster, steps, size, batch)
+        return turned, None, said
     if runs is None:
         raise typer.BadParameter("name the store that holds the run", param_hint="--runs")
     run = pick(open_runs(runs), name)
     if steps is not None:
         run = run.replace(total_steps=steps)
     same_direction(run, forecaster)
+    if size is None and batch is None:
+        from lodestar.forecaster.at_scale import for_run
+
+        return for_run(forecaster, run), run, []
+    turned, said = at_job(forecaster, run.total_steps, size, batch)
+    return turned, run, said
+
+
+def _context(forecaster: "Forecaster", run: "Run | None", seen: float) -> "Context | None":
+    """What was seen of the run to continue."""
+    if run is None:
+        return None
     context = forecaster.context_of(run, seen)
     if context.stop >= forecaster.points:
         raise RunError(f"run {run.name!r} is over: no step is left to choose a rate for. Fix: --seen 0.4, say")
-    return run, context
+    return context
 
 
 def _schedules(

@@ -34,7 +34,7 @@ def too_few(runs: Sequence[Digest]) -> Iterator[Finding]:
 
 
 def mixed(runs: Sequence[Digest]) -> Iterator[Finding]:
-    """One direction, one metric, one task and size."""
+    """One direction, one metric, one task."""
     directions = collections.Counter(str(run.direction) for run in runs)
     if len(directions) > 1:
         what = f"Some metrics are to be maximised, others minimised ({_tally(directions)})."
@@ -43,11 +43,32 @@ def mixed(runs: Sequence[Digest]) -> Iterator[Finding]:
     if len(metrics) > 1:
         what = f"The runs have different metrics ({_tally(metrics)})."
         yield warning(FindingKind.MIXED, None, what, "if these are not the same figure, keep them in two stores")
-    workloads = collections.Counter(run.workload for run in runs if run.workload)
-    if len(workloads) > 1:
-        what = f"The runs are of different tasks or sizes ({_tally(workloads)})."
+    tasks = collections.Counter(run.task for run in runs if run.task)
+    if len(tasks) > 1:
+        what = f"The runs are of different tasks ({_tally(tasks)})."
         cure = "a forecaster for one is sharper: one store each; a fit of several says how well it ranks within each"
         yield advice(FindingKind.MIXED, None, what, cure)
+
+
+def sizes(runs: Sequence[Digest]) -> Iterator[Finding]:
+    """What the runs say of their size: all, the same, several."""
+    counts = collections.Counter(run.scale.size for run in runs if run.scale.size is not None)
+    known = sum(counts.values())
+    if not known:
+        return
+    listed = _tally(collections.Counter({f"{name} {value:g}": count for (name, value), count in counts.items()}))
+    if known < len(runs):
+        what = f"{len(runs) - known} of {len(runs)} runs do not state their size; the others have {listed}."
+        cure = "name it at import (--fact width=KEY), or keep runs without one in another store"
+        yield warning(FindingKind.MISSING_SIZE, None, what, cure)
+    if len(counts) > 1:
+        what = f"The runs have {len(counts)} sizes ({listed})."
+        cure = "lodestar doctor RUNS --size N says whether they cover a job of that size"
+        yield advice(FindingKind.SEVERAL_SIZES, None, what, cure)
+    elif known > 1:
+        what = f"All {known} runs that state a size have the same ({listed})."
+        cure = "nothing to do for jobs of this size; for others, sweep two more sizes: lodestar sweep --sizes"
+        yield advice(FindingKind.ONE_SIZE, None, what, cure)
 
 
 def lengths(runs: Sequence[Digest]) -> Iterator[Finding]:
@@ -114,7 +135,7 @@ def copies(runs: Sequence[Digest]) -> Iterator[Finding]:
             yield warning(FindingKind.COPIES, run.name, what, cure)
 
 
-CHECKS: tuple[Check, ...] = (too_few, mixed, lengths, one_shape, rates, one_seed, copies)
+CHECKS: tuple[Check, ...] = (too_few, mixed, sizes, lengths, one_shape, rates, one_seed, copies)
 
 
 def _tally(counts: "collections.Counter[str]") -> str:

@@ -5,6 +5,7 @@ import dataclasses
 from collections.abc import Callable, Iterable
 
 from lodestar.doctor import all_runs, each_run
+from lodestar.doctor.coverage import Coverage, JobScale, cover
 from lodestar.doctor.diverged import stuck_beside
 from lodestar.doctor.findings import Digest, Finding, FindingKind, Severity, advice
 from lodestar.doctor.suggest import Suggestion, suggest
@@ -23,6 +24,7 @@ class Diagnosis:
     findings: tuple[Finding, ...]
     suggestions: tuple[Suggestion, ...]
     shapes: dict[str, int]
+    coverage: Coverage | None = None  # of a job that was asked about
 
     @property
     def healthy(self) -> bool:
@@ -40,11 +42,17 @@ class Diagnosis:
             "shapes": self.shapes,
             "findings": [finding.as_dict() for finding in self.findings],
             "suggestions": [suggestion.as_dict() for suggestion in self.suggestions],
+            "coverage": None if self.coverage is None else self.coverage.as_dict(),
         }
 
 
-def diagnose(runs: Iterable[Run], progress: Callable[[int], None] | None = None) -> Diagnosis:
-    """Examine every run, then all of them together. `progress(done)` is called after each run."""
+def diagnose(
+    runs: Iterable[Run], progress: Callable[[int], None] | None = None, *, job: JobScale | None = None
+) -> Diagnosis:
+    """Examine every run, then all of them together; and whether they cover `job`, another one.
+
+    `progress(done)` is called after each run.
+    """
     findings: list[Finding] = []
     digests: list[Digest] = []
     for number, run in enumerate(runs, 1):
@@ -57,6 +65,9 @@ def diagnose(runs: Iterable[Run], progress: Callable[[int], None] | None = None)
     findings += [advice(FindingKind.STUCK, name, reason, _STUCK_CURE) for name, reason in stuck.items()]
     for whole in all_runs.CHECKS:
         findings += whole(digests)
+    coverage, about_job = (None, []) if job is None or not job.asked else cover(digests, job)
+    findings += about_job
     findings.sort(key=lambda finding: (_ORDER[finding.severity], finding.run is not None, finding.check))
     shapes = dict(collections.Counter(str(digest.shape) for digest in digests))
-    return Diagnosis(len(digests), sum(d.usable for d in digests), tuple(findings), suggest(digests), shapes)
+    usable = sum(digest.usable for digest in digests)
+    return Diagnosis(len(digests), usable, tuple(findings), suggest(digests), shapes, coverage)

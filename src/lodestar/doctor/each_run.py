@@ -8,6 +8,7 @@ from lodestar.doctor.diverged import blown_up, part_of_run, share_of_lr, starts_
 from lodestar.doctor.findings import FEWEST_POINTS, Finding, FindingKind, advice, error, warning
 from lodestar.runs.note import NoteKind
 from lodestar.runs.run import Run, Series, Status
+from lodestar.runs.scale import read_scale
 
 FEW_POINTS = 20
 _MOST_OF_IT = 0.8  # of a run's steps: a curve that covers fewer is worth a word
@@ -135,10 +136,17 @@ def sampled(run: Run) -> Iterator[Finding]:
         yield warning(FindingKind.HOLE, run.name, what, cure)
 
 
+def contradictory(run: Run) -> Iterator[Finding]:
+    """Facts of the run's scale that contradict each other, or cannot be."""
+    for trouble in read_scale(run).troubles:
+        yield warning(FindingKind.CONTRADICTORY, run.name, trouble.what, trouble.fix)
+
+
 CHECKS: tuple[Check, ...] = (
     *(missing_lr, incomplete, late_start, missing_metric, not_finite, cut_short, too_short, merged_steps, sampled),
+    contradictory,
 )
-OF_DIVERGED: tuple[Check, ...] = (not_finite, merged_steps)
+OF_DIVERGED: tuple[Check, ...] = (not_finite, merged_steps, contradictory)
 """A diverged run need not be whole: it may well have ended before its first validation."""
 
 

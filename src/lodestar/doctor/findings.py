@@ -7,6 +7,7 @@ import hashlib
 
 from lodestar.doctor.diverged import LEAST_POINTS, Ending, ending, why_unusable
 from lodestar.runs.run import Direction, Run, Status
+from lodestar.runs.scale import Scale, scale_of
 from lodestar.schedules import Shape, recognise
 
 FEWEST_POINTS = LEAST_POINTS
@@ -46,6 +47,15 @@ class FindingKind(enum.StrEnum):
     LR_RANGE = "lr range"
     ONE_SEED = "one seed"
     COPIES = "copies"
+    SEVERAL_SIZES = "several sizes"
+    ONE_SIZE = "one size"
+    MISSING_SIZE = "missing size"
+    CONTRADICTORY = "contradictory facts"
+    FEW_SIZES = "few sizes"
+    FEW_AT_A_SIZE = "few runs at a size"
+    NOT_BRACKETED = "best rate not bracketed"
+    FAR_JOB = "job far outside"
+    """A job's size, batch or length that the runs do not reach."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,6 +94,8 @@ class Digest:
     usable: bool
     ending: Ending | None  # of a usable run
     fingerprint: bytes
+    task: str | None
+    scale: Scale
 
     @classmethod
     def of(cls, run: Run) -> "Digest":
@@ -95,6 +107,8 @@ class Digest:
             **{key: getattr(run, key) for key in same},
             workload=run.facts.workload,
             seed=run.facts.seed,
+            task=run.facts.task,
+            scale=scale_of(run),
             shape=recognise(run.lr.steps, run.lr.values, run.total_steps),
             usable=usable,
             ending=ending(run) if usable else None,

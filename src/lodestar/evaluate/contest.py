@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lodestar.evaluate.evaluation import OURS
 from lodestar.evaluate.exam import Exam, Seen
 from lodestar.evaluate.simple import SIMPLE, AbstractSimple
-from lodestar.fitting.dataset import prepare
+from lodestar.fitting.scale_law import prepared_for
 from lodestar.runs.run import Run
 
 
@@ -22,7 +22,7 @@ class Contest:
 
     def __init__(self, exam: Exam, against: Iterable[Run] | None = None):
         self.exam = exam
-        self.past = None if against is None else prepare(against, recipe=exam.forecaster.recipe)
+        self.past = None if against is None else prepared_for(exam.forecaster, against)
         self._simple = {kind.name: self._fitted(kind) for kind in SIMPLE if self.past or not kind.needs_past}
         self._kept: dict[tuple[str, float], NDArray[np.float64]] = {}
         self._seen: dict[float, Seen] = {}

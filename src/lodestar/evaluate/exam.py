@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar._errors import PrepareError
-from lodestar.fitting.dataset import Prepared, prepare
+from lodestar.fitting.dataset import Prepared
+from lodestar.fitting.scale_law import prepared_for, scale_at
 from lodestar.forecaster.forecast import Context
 from lodestar.forecaster.forecaster import Forecaster
 from lodestar.forecaster.preprocessing.normaliser import METRIC
+from lodestar.forecaster.scale_law import ScaleLaw
 from lodestar.runs.run import Run
 
 Which = Literal["unseen", "all"]
@@ -113,13 +115,16 @@ def make_exam(forecaster: Forecaster, runs: Iterable[Run], which: Which = "unsee
     fair, chosen = _choose(names, learned, which, most)
     wanted = set(chosen)
     tested = [run for run in again if run.name in wanted]
-    data = prepare(tested, recipe=forecaster.recipe)
+    data = prepared_for(forecaster, tested)
     notes = [_account(names, fair, chosen, data, held, learned), *_flattery(names, learned.intersection(chosen))]
     speakers = _speakers(data.names, folds, forecaster.members)
+    if forecaster.law and forecaster.law.learned:
+        at = ", ".join(f"{q.name.replace('_', ' ')} {q.reference:.4g}" for q in forecaster.law.quantities if q.learned)
+        notes.append(f"Runs of several sizes: every figure is in the units of one reference job ({at}).")
     if held.intersection(data.names):
         notes.append("The intervals were measured on some of these runs: their coverage is right by construction here.")
     hidden = _hidden(data.names, folds, which)
-    return Exam(forecaster, data, _raw(tested, data), speakers, hidden, _epochs(tested), tuple(notes))
+    return Exam(forecaster, data, _raw(tested, data, forecaster.law), speakers, hidden, _epochs(tested), tuple(notes))
 
 
 def _choose(names: Sequence[str], learned: frozenset[str], which: Which, most: int) -> tuple[list[str], list[str]]:
@@ -182,11 +187,16 @@ def _hidden(names: Sequence[str], folds: Sequence[frozenset[str]], which: Which)
     return tuple(found)
 
 
-def _raw(runs: Iterable[Run], data: Prepared) -> NDArray[np.float64]:
-    """The same points without smoothing, user's units."""
+def _raw(runs: Iterable[Run], data: Prepared, law: ScaleLaw | None) -> NDArray[np.float64]:
+    """The same points without smoothing, user's units; of runs of several sizes, the reference job's."""
     rough = dataclasses.replace(data.recipe, smoothing=0.0)
     made = {run.name: rough.to_points(run.loss, run.metric, run.lr, run.total_steps).values for run in runs}
-    return np.stack([made[name] for name in data.names])
+    values = np.stack([made[name] for name in data.names])
+    if law is None or not law.learned:
+        return values
+    home = data.recipe.normaliser
+    turned = [law.normaliser(home, scale_at(data.scales, run)).forward(values[run]) for run in range(len(data))]
+    return home.inverse(np.stack(turned))
 
 
 def _epochs(runs: Sequence[Run]) -> float:

@@ -197,7 +197,8 @@ def _settings(scheduler: "Scheduler", metric: str, config: Mapping[str, Scalar])
 
     A job that is only shadowed follows a schedule of its own, which nobody told us.
     """
-    stated = {**{name: value for name, value in scheduler.facts.items() if isinstance(value, Scalar)}, **config}
+    facts = {**scheduler.job.scale, **scheduler.facts}
+    stated = {**{name: value for name, value in facts.items() if isinstance(value, Scalar)}, **config}
     task = stated.get("task", scheduler.forecaster.facts.get("task"))
     own: dict[str, Scalar] = {"total_steps": scheduler.total_steps}
     own |= told(metric, scheduler.forecaster.direction, None if task is None else str(task))

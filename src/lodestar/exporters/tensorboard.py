@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from lodestar._disk import cannot_write, is_full
+from lodestar._disk import cannot_write, is_full, make_folder
 from lodestar._errors import TrackerError
 from lodestar._extras import need
 from lodestar.exporters.writer import PREFIX, AbstractWriter
@@ -29,7 +29,7 @@ class TensorboardWriter(AbstractWriter):
     def __init__(self, address: str):
         self._folder = Path(address).expanduser()
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder)
         except OSError as error:
             if not is_full(error):  # there may be room again when the run begins
                 raise TrackerError(cannot_write(self._folder, error)) from error

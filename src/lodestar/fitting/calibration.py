@@ -20,11 +20,13 @@ from lodestar.forecaster.axes import RunMask, RunValues
 from lodestar.forecaster.forecast import Context
 from lodestar.forecaster.forecaster import Forecaster
 from lodestar.forecaster.intervals import LEVELS, SEEN, TARGETS, UNMEASURED, Intervals, widened
+from lodestar.forecaster.misfit import HELD_OUT_UNLIKE, misfit, past_contexts, usual_misfit
 from lodestar.forecaster.preprocessing.normaliser import CHANNELS, LR, METRIC
 from lodestar.runs.run import Direction
 
 MOST_RUNS = 200  # looked at for intervals, quality and the spread of latents
 UNKNOWN = "(no task stated)"
+UNLIKE_AT = 0.2  # of the run: one of `SEEN`, where a live job looks whether it is like the past runs
 _LEAST_GOOD = 5  # runs that a table of good ones is made from
 _LEAST_RUNS = 3  # that a bin is measured by, where others have as many; with fewer it is filled from its neighbours
 
@@ -93,6 +95,15 @@ def measure_intervals(apart: Sequence[HeldOut], direction: Direction) -> Interva
             for which, level in enumerate(LEVELS):
                 low[which, *here], high[which, *here] = _quantiles(off, level, len(part.truth))
     return Intervals(low, high, typical, _good(apart, typical, direction))
+
+
+def measure_unlike(forecaster: Forecaster, part: HeldOut) -> dict[str, float]:
+    """How badly the worst held-out run's beginning is forecast, in units of the usual past run."""
+    stop = max(1, round(UNLIKE_AT * forecaster.points))
+    begun = [run for run in range(len(part.truth)) if part.mask[run, :stop, :LR].any(axis=0).all()]
+    off = [misfit(part.forecast[r, :stop], part.truth[r, :stop], part.mask[r, :stop], levels=True) for r in begun]
+    worst = max(off, default=0.0) / usual_misfit(forecaster, past_contexts(forecaster, stop))
+    return {HELD_OUT_UNLIKE: worst} if np.isfinite(worst) and worst > 0 else {}
 
 
 def _offsets(part: HeldOut, chosen: NDArray[np.bool_], channel: int) -> tuple[NDArray[np.float64], float]:

@@ -27,6 +27,7 @@ from lodestar.forecaster.preprocessing.transform import (
     lr_transform,
     metric_transform,
 )
+from lodestar.forecaster.scale_law import QUANTITIES
 from lodestar.runs.run import Run
 
 DEFAULT_SMOOTHING = 0.03
@@ -49,6 +50,7 @@ class Prepared:
     finals: NDArray[np.float64]  # (runs,): the last metric as logged, user's units; NaN for a run that was cut short
     excluded: tuple[tuple[str, str], ...] = ()
     job: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # tasks, optimizers, ...: `JobSurvey`
+    scales: Mapping[str, NDArray[np.float64]] = dataclasses.field(default_factory=dict)  # (runs,) each, NaN: not stated
 
     def __len__(self) -> int:
         return len(self.names)
@@ -64,6 +66,7 @@ class Prepared:
             groups=tuple(self.groups[i] for i in index),
             workloads=tuple(self.workloads[i] for i in index),
             finals=self.finals[index],
+            scales={name: values[index] for name, values in self.scales.items()},
         )
 
     def natural(self) -> NDArray[np.float64]:
@@ -114,7 +117,15 @@ def prepare(
         finals=finals,
         excluded=found.excluded,
         job=found.job,
+        scales=_scales(found),
     )
+
+
+def _scales(found: Survey) -> dict[str, NDArray[np.float64]]:
+    """What each usable run states of its scale; quantities that no run states are left out."""
+    stated = [run.scale for run in found.usable]
+    columns = {name: np.array([scale.get(name) or np.nan for scale in stated], dtype=np.float64) for name in QUANTITIES}
+    return {name: values for name, values in columns.items() if np.isfinite(values).any()}
 
 
 def _on_grid(

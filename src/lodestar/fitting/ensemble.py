@@ -25,6 +25,7 @@ from lodestar.fitting.dataset import DEFAULT_SMOOTHING, Prepared, prepare
 from lodestar.fitting.finish import finish
 from lodestar.fitting.folds import Fold, make_folds
 from lodestar.fitting.response.response import fit_response
+from lodestar.fitting.scale_law import one_scale
 from lodestar.fitting.settings import FitSettings, Preset, fit_settings
 from lodestar.fitting.train import Progress, Trainer
 from lodestar.fitting.weights import stack_weights
@@ -74,6 +75,7 @@ def fit(
     settings = _whole_chunks(fit_settings(preset, **changes))
     prepared = {"points": points, "smoothing": smoothing, "metric_kind": metric_kind}
     data = runs if isinstance(runs, Prepared) else prepare(runs, **prepared)
+    data, law = one_scale(data) if settings.response else (data, None)
     if len(data) < _LEAST_RUNS:
         raise FitError(
             f"a fit needs at least {_LEAST_RUNS} usable runs, got {len(data)}"
@@ -89,6 +91,7 @@ def fit(
     ended = _train_all(data, folds, settings, seed, checkpoint, on_progress)
     facts = _facts(data, folds, settings, preset, seed, ended, time.monotonic() - began)
     made = finish(stack_weights([p.best for p in ended]), settings.architecture, data, folds, facts)
+    made = dataclasses.replace(made, law=law)
     return _with_response(made, data, seed) if settings.response else made
 
 

@@ -11,12 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.fitting.calibration import MOST_RUNS, contexts_of, held_out, measure_intervals, measure_quality
+from lodestar.fitting.calibration import (
+    MOST_RUNS,
+    UNLIKE_AT,
+    contexts_of,
+    held_out,
+    measure_intervals,
+    measure_quality,
+    measure_unlike,
+)
 from lodestar.fitting.dataset import Prepared
 from lodestar.fitting.folds import Fold
 from lodestar.forecaster.architecture import Architecture
 from lodestar.forecaster.forecaster import Forecaster, Ranges
-from lodestar.forecaster.intervals import Intervals
+from lodestar.forecaster.intervals import SEEN, Intervals
 from lodestar.forecaster.network import Network
 from lodestar.forecaster.preprocessing.normaliser import LR, METRIC
 from lodestar.forecaster.reference_runs import ReferenceRuns
@@ -46,6 +54,8 @@ def finish(
     if len(apart[-1].truth) == 0:
         return dataclasses.replace(bare, spread=spread, references=references)
     intervals, quality = measure_intervals(apart, data.recipe.direction), measure_quality(data, apart[1], apart[5])
+    early = int(np.searchsorted(SEEN, UNLIKE_AT))
+    quality |= measure_unlike(dataclasses.replace(bare, references=references), apart[early])
     return dataclasses.replace(bare, spread=spread, references=references, intervals=intervals, quality=quality)
 
 

@@ -14,7 +14,9 @@ import numpy as np
 from lodestar._errors import PrepareError
 from lodestar.doctor.diverged import Ending, ending, stuck_beside, why_unusable
 from lodestar.fitting.job import JobSurvey
+from lodestar.forecaster.scale_law import QUANTITIES
 from lodestar.runs.run import Direction, Run
+from lodestar.runs.scale import scale_of
 
 LEAST, MOST = 60, 600  # points on a grid by default
 
@@ -27,6 +29,7 @@ class Usable:
     intervals: int  # between two logged losses, in the whole run
     total_steps: int
     group: str
+    scale: Mapping[str, float | None]  # width, parameters, batch size, length; None where it does not say
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +61,8 @@ def survey(runs: Iterable[Run]) -> Survey:
         if reason is None:
             job.add(run)
             group = f"{run.facts.schedule or '?'} {run.peak_lr:.3g}"
-            usable.append(Usable(ending(run), _intervals(run), run.total_steps, group))
+            scale = {name: getattr(scale_of(run), name) for name in QUANTITIES}
+            usable.append(Usable(ending(run), _intervals(run), run.total_steps, group, scale))
         else:
             excluded.append((run.name, reason))
     direction = _one_direction(usable)

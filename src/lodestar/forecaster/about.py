@@ -33,10 +33,12 @@ def about(forecaster: Forecaster) -> dict[str, Any]:
         "total_steps": facts.get("total_steps"),
         "batch_sizes": job.batch_sizes,
         "parameters": job.parameters,
+        "widths": job.widths,
         "points": forecaster.points,
         "members": forecaster.members,
         "preset": facts.get("preset"),
         "lodestar": facts.get("lodestar"),
+        "scale_law": forecaster.law and forecaster.law.to_dict(),
         "knows_schedules": forecaster.response is not None,
         "quality": dict(forecaster.quality),
     }
@@ -53,13 +55,19 @@ def lines(forecaster: Forecaster) -> list[tuple[str, str]]:
     found.append(("learning rates", f"{peaks}all rates {_span(told['lr'], '.3g')}"))
     length = f"{_span(told['total_steps'], 'd')} steps, " if told["total_steps"] else ""
     found.append(("length of a run", f"{length}looked at in {told['points']} points"))
-    sizes = {"batch": told["batch_sizes"], "parameters": told["parameters"]}
+    sizes = {"width": told["widths"], "batch": told["batch_sizes"], "parameters": told["parameters"]}
     if any(sizes.values()):
         found.append(("sizes", ", ".join(f"{word} {_span(ends, '.6g')}" for word, ends in sizes.items() if ends)))
+    found += [("law over sizes", words) for words in law_words(forecaster)]
     made = [f"preset {told['preset']}" if told["preset"] else "", f"members {told['members']}"]
     made.append(f"by Lodestar {told['lodestar']}" if told["lodestar"] else "")
     found.append(("fit", ", ".join(part for part in made if part)))
     return found
+
+
+def law_words(forecaster: Forecaster) -> list[str]:
+    """How the best rate moves with what past runs differ in, a sentence each; none where they differ in nothing."""
+    return [quantity.words for quantity in forecaster.law.quantities if quantity.learned] if forecaster.law else []
 
 
 def quality_words(forecaster: Forecaster) -> list[str]:

@@ -13,7 +13,6 @@ import hashlib
 import json
 import math
 import os
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar import _disk
+from lodestar._credentials import safe_cause
 from lodestar._errors import ForecasterError
 from lodestar._extras import update_line
 from lodestar._plain import from_json
@@ -78,7 +78,7 @@ def read(path: str | os.PathLike[str], kind: str = FORMAT) -> tuple[dict[str, ND
     word, cure = _WORDS[kind]
     source = Path(path)
     try:
-        head, body = _split(_bytes(source), word)
+        head, body = _split(_disk.read_whole(source, _MOST_BYTES), word)
         table = from_json(head, finite=True)
         meta = _metadata(table, word, cure, kind)
         digest = _digest_of_release_one(meta, body) if meta["version"] == "1" else _digest(head, body)
@@ -102,17 +102,6 @@ def damaged(source: str | os.PathLike[str], error: Exception) -> ForecasterError
     """The sentence for a file that is not as it was written."""
     why = (str(error) if isinstance(error, ValueError) else repr(error)).split("\n")[0][:200]
     return ForecasterError(f"{source} is damaged: {why}. Fix: copy it again or fit again")
-
-
-def _bytes(source: Path) -> bytes:
-    """The whole of a plain file; a device or a pipe may have no end."""
-    with os.fdopen(
-        os.open(source, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb"
-    ) as file:
-        told = os.fstat(file.fileno())
-        if not stat.S_ISREG(told.st_mode) or told.st_size > _MOST_BYTES:
-            raise OSError(f"it is no file of at most {_MOST_BYTES // 2**30} GB")
-        return file.read()
 
 
 def _split(data: bytes, word: str) -> tuple[bytes, bytes]:
@@ -186,10 +175,10 @@ def _digest_of_release_one(meta: Mapping[str, str], body: bytes) -> str:
 
 def _write_whole(target: Path, data: bytes) -> None:
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        _disk.make_folder(target.parent)
         _disk.replace_file(target, data)
     except OSError as error:
         raise ForecasterError(
             f"the file {target} cannot be written: {error}. Nothing was changed. "
             "Fix: free some space, or write to another folder"
-        ) from error
+        ) from safe_cause(error)

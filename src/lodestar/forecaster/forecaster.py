@@ -27,6 +27,7 @@ from lodestar.forecaster.preprocessing.recipe import LR, Recipe
 from lodestar.forecaster.reference_runs import ReferenceRuns
 from lodestar.forecaster.response.pack import pack, unpack
 from lodestar.forecaster.response.response import Response
+from lodestar.forecaster.scale_law import ScaleLaw
 from lodestar.forecaster.tokens import context_tokens
 from lodestar.runs.run import Direction, Run, Series
 
@@ -63,6 +64,11 @@ class Forecaster:
     facts: Mapping[str, Any]  # how it was fitted: runs, preset, seed, updates, metric name, ...
     quality: Mapping[str, Any]  # figures on held-out runs
     response: Response | None = None  # forecasts known schedules; None in a file that has no such part
+    law: ScaleLaw | None = None  # over size, batch and length; None where past runs state none of them
+    rate_factor: float = 1.0  # a rate of the job times this is one of the reference job, whose units the model has
+    rate_doubt: float = 0.0  # one deviation of its logarithm
+    level_doubt: float = 0.0  # one deviation of the logarithm of how far the metric comes from where it begins
+    placed: bool = False  # the job's size is stated, and past runs of several sizes say what it does
 
     def _repr_html_(self) -> str | None:
         return picture(self)
@@ -87,6 +93,31 @@ class Forecaster:
         """What it knows of the job its training runs did."""
         ranges = self.ranges
         return known_job(self.facts, self.recipe, ranges.low, ranges.high, (ranges.lr_min, ranges.lr_max))
+
+    def for_job(self, job: Mapping[str, float | None]) -> "Forecaster":
+        """The same forecaster in the units of a job of another size, batch or length: its rates, loss and metric.
+
+        `job` states quantities of the law by name (width, parameters, batch_size, total_steps); one that it does not
+        state is taken to be as in the reference job.
+        """
+        if self.law is None:
+            return self
+        if self.rate_factor != 1.0:
+            raise ValueError("for_job must be called on the forecaster as it was loaded, got one turned to a job")
+        factor, ranges = self.law.factor(job), self.ranges
+        rates = {"lr_min": ranges.lr_min / factor, "lr_max": ranges.lr_max / factor}
+        peaks = self.facts.get("peak_lr")
+        scaled = {"peak_lr": [peak / factor for peak in peaks]} if isinstance(peaks, list) else {}
+        return dataclasses.replace(
+            self,
+            recipe=dataclasses.replace(self.recipe, normaliser=self.law.normaliser(self.recipe.normaliser, job)),
+            ranges=dataclasses.replace(ranges, **rates),
+            facts={**self.facts, **scaled},
+            rate_factor=factor,
+            rate_doubt=self.law.doubt(job),
+            level_doubt=self.law.gain_doubt(job),
+            placed=self.law.places(job),
+        )
 
     @property
     def times(self) -> Times:
@@ -142,12 +173,14 @@ class Forecaster:
         raw = self.network.decode(self.encode(context), self.times)[:, 0]
         centre, spread = raw.mean(axis=0), raw.std(axis=0)
         lower, upper = self.intervals.around(centre, spread, context.stop / self.points, self.times, level)
-        back = [self.recipe.normaliser.inverse(part) for part in (centre, lower, upper)]
+        back = [self.recipe.normaliser.shown(part) for part in (centre, lower, upper)]
         loss, metric, lr = (Interval(*(part[:, channel] for part in back)) for channel in range(3))
         return Forecast(self.times, loss, metric, lr, level, (context.start, context.stop))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the file: to a temporary name, then renamed."""
+        if self.rate_factor != 1.0:
+            raise ValueError("a forecaster must be saved as it was fitted, got one turned to a job (for_job)")
         tensors = {f"weights.{name}": value for name, value in self.network.weights.items()}
         tensors |= {
             "latent.spread": self.spread,
@@ -172,6 +205,7 @@ class Forecaster:
             "lr_max": self.ranges.lr_max,
             "library": list(self.references.names),
             "facts": dict(self.facts),
+            "scale_law": self.law.to_dict() if self.law else None,
             "quality": dict(self.quality),
         }
         write(path, tensors, header)
@@ -233,6 +267,7 @@ def _assemble(tensors: Mapping[str, NDArray], header: Mapping[str, Any]) -> Fore
         facts=header["facts"],
         quality=header["quality"],
         response=_response(tensors, header.get("response")),
+        law=ScaleLaw.from_dict(law) if (law := header.get("scale_law")) is not None else None,
     )
 
 

@@ -37,6 +37,7 @@ class KnownJob:
     batch_sizes: Range | None = None
     parameters: Range | None = None
     total_steps: Range | None = None
+    widths: Range | None = None
 
 
 def known_job(facts: Mapping[str, Any], recipe: Recipe, low: NDArray, high: NDArray, lr: Range) -> KnownJob:
@@ -55,6 +56,7 @@ def known_job(facts: Mapping[str, Any], recipe: Recipe, low: NDArray, high: NDAr
         _range(job.get("batch_sizes")),
         _range(job.get("parameters")),
         _range(facts.get("total_steps")),
+        _range(job.get("widths")),
     )
 
 

@@ -14,10 +14,11 @@ from lodestar.forecaster.forecast import Context, Forecast, Interval
 from lodestar.forecaster.forecaster import Forecaster
 from lodestar.forecaster.preprocessing.normaliser import LOSS, LR, METRIC
 from lodestar.forecaster.response.history import CELLS, on_cells
-from lodestar.forecaster.response.response import Observed, Response
+from lodestar.forecaster.response.response import Finals, Observed, Response
 from lodestar.runs.run import Direction
 
 _DRAWN = 34  # cells at which a curve is computed; between them it is drawn
+_NODES, _WEIGHTS = np.sqrt(3.0) * np.array([-1.0, 0.0, 1.0]), np.array([1.0, 4.0, 1.0]) / 6.0  # Gauss and Hermite
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,14 +59,52 @@ def judge(
     """The final metric under each of some schedules (n, any length): an equal part of the run for each entry."""
     response = response_of(forecaster)
     cells, observed = _continued(forecaster, rates, context)
-    finals = response.finals(cells, observed)
+    finals = _finals(forecaster, response, cells, observed)
     width = response.mixture.width(observed.share if observed else 0.0, level) * finals.deviation
-    back = forecaster.recipe.normaliser.metric.inverse
+    back = forecaster.recipe.normaliser.metric.shown
     ends = np.sort(np.stack([back(finals.centre - width), back(finals.centre + width)]), axis=0)
     # A metric to be minimised has a transform that grows with it; one to be maximised grows with merit.
     merit = (finals.centre if forecaster.direction is Direction.MAX else -finals.centre) - finals.doubt
     doubt = np.abs(back(finals.centre + finals.doubt) - back(finals.centre))
     return Judged(back(finals.centre), ends[0], ends[1], doubt, merit)
+
+
+def _finals(
+    forecaster: Forecaster, response: Response, cells: NDArray[np.float64], observed: Observed | None
+) -> Finals:
+    """Finals of a job's rates, averaged over what the law over sizes leaves open about them.
+
+    Rates that are too high cost more than rates that are too low, so the average is best a little below the rate that
+    would be best if the law were sure: the less sure, the lower.
+    """
+    if forecaster.rate_doubt == 0 and forecaster.level_doubt == 0:
+        return response.finals(cells * forecaster.rate_factor, observed)
+    factors = forecaster.rate_factor * np.exp(forecaster.rate_doubt * _NODES)
+    parts = [response.finals(cells * factor, observed) for factor in factors]
+    centre = np.einsum("k,ks->s", _WEIGHTS, [part.centre for part in parts])
+    apart = np.einsum("k,ks->s", _WEIGHTS, [(part.centre - centre) ** 2 for part in parts])
+    deviation, doubt = (
+        np.sqrt(apart + np.einsum("k,ks->s", _WEIGHTS, [getattr(part, name) ** 2 for part in parts]))
+        for name in ("deviation", "doubt")
+    )
+    deviation = np.hypot(deviation, _level_doubt(forecaster, centre) * (1.0 - (observed.share if observed else 0.0)))
+    return Finals(centre, deviation, doubt, np.einsum("k,kws->ws", _WEIGHTS, [part.ways for part in parts]))
+
+
+def _level_doubt(forecaster: Forecaster, centre: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One deviation, in model units, for not knowing how much further a job of this size comes. The same for all."""
+    if forecaster.law is None:
+        return np.zeros(len(centre))
+    units = forecaster.recipe.normaliser.metric
+    return forecaster.level_doubt * np.abs(centre - (forecaster.law.starts[METRIC] - units.mean) / units.std)
+
+
+def _wider(forecaster: Forecaster, response: Response, cells: NDArray[np.float64], observed: Observed | None) -> float:
+    """How much wider the interval at the end is for what the law over sizes leaves open."""
+    if forecaster.rate_doubt == 0 and forecaster.level_doubt == 0:
+        return 1.0
+    open_ended = _finals(forecaster, response, cells, observed).deviation[0]
+    return float(open_ended / response.finals(cells * forecaster.rate_factor, observed).deviation[0])
 
 
 def what_if(
@@ -76,7 +115,8 @@ def what_if(
     cells, observed = _continued(forecaster, rates[None], context)
     first = observed.cell + 1 if observed else 0
     at = np.unique(np.linspace(min(first + 1, CELLS - 1), CELLS - 1, _DRAWN).round().astype(np.int64))
-    mean, deviation = response.curves(cells, observed, at)
+    mean, deviation = response.curves(cells * forecaster.rate_factor, observed, at)
+    deviation *= _wider(forecaster, response, cells, observed)
     width = response.mixture.width(observed.share if observed else 0.0, level)
     stop = context.stop if context else 0
     ends = (at + 1) / CELLS
@@ -140,5 +180,5 @@ def _drawn(
 
 def _interval(units, values: NDArray[np.float64]) -> Interval:
     """Centre and half width (2, points) in model units to an interval in the user's."""
-    ends = np.sort(np.stack([units.inverse(values[0] - values[1]), units.inverse(values[0] + values[1])]), axis=0)
-    return Interval(units.inverse(values[0]), ends[0], ends[1])
+    ends = np.sort(np.stack([units.shown(values[0] - values[1]), units.shown(values[0] + values[1])]), axis=0)
+    return Interval(units.shown(values[0]), ends[0], ends[1])

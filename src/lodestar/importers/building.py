@@ -14,8 +14,10 @@ from lodestar.importers.ledger import origin
 from lodestar.importers.merging import merge
 from lodestar.importers.plan import FetchPlan
 from lodestar.importers.reader import AbstractReader, Curves, clean
+from lodestar.importers.scale_guess import stated_scale
 from lodestar.runs.note import Note, NoteKind
 from lodestar.runs.run import Facts, Run, Scalar, Series, Status
+from lodestar.runs.scale import EPOCHS
 from lodestar.schedules import reconstruct
 
 REBUILT = "lr_rebuilt"
@@ -38,10 +40,13 @@ def build(plan: FetchPlan, name: str, logged: Curves, reader: AbstractReader) ->
     total = _total(plan.facts.get("total"), last, notes)
     facts = _facts(plan, reader, notes)
     loss, metric, lr = (Series(curves[role].steps, curves[role].values) for role in ("loss", "metric", "lr"))
+    in_epochs = "epoch" in placed.step
+    if in_epochs:
+        facts = dataclasses.replace(facts, extra={**facts.extra, EPOCHS: True})
     if not len(metric):
         notes.append(Note("no metric was logged", NoteKind.MISSING))
     if not len(lr):
-        lr, facts = _missing_lr(plan, loss, facts, notes, in_epochs="epoch" in placed.step)
+        lr, facts = _missing_lr(plan, loss, facts, notes, in_epochs=in_epochs)
     return Run(
         name=name,
         loss=loss,
@@ -124,7 +129,7 @@ def _facts(plan: FetchPlan, reader: AbstractReader, notes: list[Note]) -> Facts:
         peak_lr=_stated("peak_lr", plan.facts.get("peak_lr"), notes),
         seed=None if number is None or seed is None else int(seed) if _WHOLE.fullmatch(seed.strip()) else int(number),
         source=plan.run.place or f"{reader.kind} {reader.address}",
-        extra={**extra, **origin(plan, reader)},
+        extra={**extra, **stated_scale(plan.run.config, plan.mapped.choices), **origin(plan, reader)},
     )
 
 

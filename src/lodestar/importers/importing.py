@@ -18,6 +18,7 @@ from lodestar.importers.mapping import Mapped, map_header, map_runs
 from lodestar.importers.plan import FetchPlan, plan
 from lodestar.importers.reader import AbstractHeadedReader, AbstractReader, ListedRun, about_one_run
 from lodestar.importers.report import ImportReport
+from lodestar.importers.scale_guess import check_facts, guess_scale
 from lodestar.runs.run import Run
 from lodestar.runs.store import RunStore
 
@@ -50,7 +51,8 @@ class RunImport:
         self.runs = self._listed(name, limit)
         sound = [run for run in self.runs if not run.trouble] or self.runs
         self.mapped: Mapped = map_header(header, sound, choices) if header else map_runs(sound, choices, reader)
-        self.report = ImportReport(self.mapped.guess)
+        check_facts(sound, choices, reader)
+        self.report = ImportReport(self.mapped.guess, guess_scale(sound, choices))
 
     def look(self, store: RunStore) -> int:
         """How many runs `store` would fetch; the report says which are there already, and which are left out."""

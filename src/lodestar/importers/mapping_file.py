@@ -5,6 +5,7 @@
     direction = "max"
     lr = "lr-AdamW/pg1"
     step = "trainer/global_step"
+    facts = {width = "model.hidden_size"}
 
 Comes in: a path. Goes out: `Choices`, or a `TrackerError` that names the line. Options on the command line come first.
 """
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from lodestar._errors import TrackerError
 from lodestar.importers.choices import Choices
+from lodestar.runs.scale import FACTS
 
 KEYS = tuple(field.name for field in dataclasses.fields(Choices))
 
@@ -41,7 +43,7 @@ def _text(path: Path) -> str:
         ) from error
 
 
-def _checked(path: str | Path, text: str, key: str, value: object) -> str | bool:
+def _checked(path: str | Path, text: str, key: str, value: object) -> str | bool | dict[str, str]:
     where = f"{path}{_line(text, key)}"
     if key not in KEYS:
         raise TrackerError(f"{where}: {key!r} is no key of a mapping. Fix: use {', '.join(KEYS)}")
@@ -49,6 +51,8 @@ def _checked(path: str | Path, text: str, key: str, value: object) -> str | bool
         if not isinstance(value, bool):
             raise TrackerError(f"{where}: rebuild_lr must be true or false, got {value!r}")
         return value
+    if key == "facts":
+        return _facts(where, value)
     if key == "total" and isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return str(value)
     if not isinstance(value, str) or not value:
@@ -56,6 +60,14 @@ def _checked(path: str | Path, text: str, key: str, value: object) -> str | bool
     if key == "direction" and value not in ("max", "min"):
         raise TrackerError(f'{where}: direction must be "max" or "min", got {value!r}')
     return value
+
+
+def _facts(where: str, value: object) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(key, str | int | float) for key in value.values()):
+        raise TrackerError(f'{where}: facts must be a table, got {value!r}. Fix: facts = {{width = "hidden_size"}}')
+    if unknown := [name for name in value if name not in FACTS]:
+        raise TrackerError(f"{where}: {unknown[0]!r} is no fact of a run's scale. Fix: use {', '.join(FACTS)}")
+    return {name: str(key) for name, key in value.items()}
 
 
 def _line(text: str, key: str) -> str:

@@ -46,6 +46,7 @@ class FetchPlan:
     def stamp(self) -> str:
         """Changes when the run, or what is taken from it, changes."""
         said = [VERSION, self.run.version, dict(self.quantities), self.step, dict(self.facts)]
+        said += [dict(self.mapped.choices.facts)] if self.mapped.choices.facts else []
         text = json.dumps(
             [*said, self.mapped.choices.rebuild_lr, str(self.guess.direction)], sort_keys=True, default=str
         )

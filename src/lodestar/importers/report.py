@@ -3,6 +3,7 @@
 import dataclasses
 
 from lodestar.importers.roles import RoleGuess
+from lodestar.importers.scale_guess import ScaleGuess
 from lodestar.runs.note import Note
 
 
@@ -14,6 +15,7 @@ class ImportReport:
     """
 
     guess: RoleGuess
+    scale: ScaleGuess
     imported: list[str] = dataclasses.field(default_factory=list)
     unchanged: list[str] = dataclasses.field(default_factory=list)
     replaced: list[str] = dataclasses.field(default_factory=list)
@@ -23,6 +25,7 @@ class ImportReport:
     def as_dict(self) -> dict[str, object]:
         return {
             "guess": self.guess.as_dict(),
+            "scale": self.scale.as_dict(),
             "imported": self.imported,
             "unchanged": self.unchanged,
             "replaced": self.replaced,

@@ -4,10 +4,10 @@ A person can follow every guess by reading the names. The words themselves are i
 """
 
 import dataclasses
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from lodestar._errors import LodestarError, TableError
+from lodestar._keys import parts
 from lodestar.importers import words
 from lodestar.runs.metric_name import guess_direction
 from lodestar.runs.run import Direction
@@ -128,7 +128,7 @@ def _find(
     if role in FACTS and role != "run":
         for wanted in [*_names_for(role, found), *words.FACT_ONLY.get(role, [])]:
             for name in facts:
-                if words.plain(re.split(r"[./]", name)[-1]) == wanted:
+                if parts(name)[-1] == wanted:
                     return name, "stated once for each run"
     reasons = {"step": "none found: rows are counted from 1", "run": "none found: a file (or record) is a run"}
     return None, reasons.get(role, "no column has such a name")

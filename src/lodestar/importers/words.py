@@ -5,13 +5,13 @@ To teach the import a new name, add it here.
 
 from collections.abc import Mapping, Sequence
 
+from lodestar._keys import plain as plain
 from lodestar.runs.metric_name import HIGHER as HIGHER
 from lodestar.runs.metric_name import LOSS as LOSS
 from lodestar.runs.metric_name import LOWER as LOWER
 from lodestar.runs.metric_name import tokens as tokens
 from lodestar.schedules.config import EPOCH_TOTALS as EPOCH_TOTALS
 from lodestar.schedules.config import STEP_TOTALS
-from lodestar.schedules.config import plain as plain
 
 SPLITS = {"train", "training", "trn", "val", "valid", "validation", "eval", "evaluation", "dev", "holdout", "test"}
 HELD_OUT = {"val", "valid", "validation", "eval", "evaluation", "dev", "holdout", "heldout"}

@@ -17,18 +17,19 @@ import math
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from lodestar._extras import need
 from lodestar.fitting.quality import spearman
-from lodestar.integrations._optuna_run import ALIKE, LOSS, LR, Planned, as_run, schedule_of
+from lodestar.integrations._optuna_run import LOSS, LR, as_run
+from lodestar.integrations._survey import Survey
+from lodestar.integrations._trial_run import History, Planned, runs_of, schedule_of
 from lodestar.pruning import Background, Pruner, VerdictKind
 from lodestar.pruning.pruner import due
-from lodestar.runs import Direction, Run, RunStore
+from lodestar.runs import Direction, Run
 
 need("optuna", "optuna")
 import optuna  # noqa: E402
@@ -37,7 +38,6 @@ from optuna.trial import FrozenTrial, TrialState  # noqa: E402
 TOTAL, SCHEDULE, REASON = "total_steps", "schedule", "lodestar"
 """User attributes of a trial, beside its curves: the planned length, the schedule, and why it was stopped."""
 _OPPOSED, _ENOUGH = -0.5, 6  # rank correlation of reported and final values, and trials, from which they are opposed
-_NOTHING = 10  # trials that ended, none of them whole, after which that is said
 log = logging.getLogger(__name__)
 _curves: "weakref.WeakKeyDictionary[Any, dict[str, list[list[float]]]]" = weakref.WeakKeyDictionary()
 
@@ -75,7 +75,7 @@ class LodestarPruner(optuna.pruners.BasePruner):
         *,
         schedule: Callable[[Mapping[str, Any]], Planned | None] | None = None,
         total_steps: int | Callable[[Mapping[str, Any]], int] | None = None,
-        history: str | Path | RunStore | Iterable[Run] = (),
+        history: History = (),
         least_chance: float | None = None,
         startup: int = 4,
         least_seen: float = 0.0,
@@ -84,15 +84,16 @@ class LodestarPruner(optuna.pruners.BasePruner):
     ):
         if not 0 < overhead <= 1:
             raise ValueError(f"overhead is a share of the time and must lie in (0, 1], got {overhead}. Fix: 0.004")
-        past = RunStore.open(history).read() if isinstance(history, str | Path) else history
-        past = tuple(past.read() if isinstance(past, RunStore) else past)
-        self.pruner = Pruner(least_chance=least_chance, startup=startup, least_seen=least_seen, history=past, seed=seed)
+        self.pruner = Pruner(
+            least_chance=least_chance, startup=startup, least_seen=least_seen, history=runs_of(history), seed=seed
+        )
         self._schedule, self._total, self._overhead = schedule, total_steps, overhead
         self._background = Background(self.pruner)
         self._judged: dict[int, float] = {}
         self._length: int | None = None
         self._opposed = False
-        self._said: set[str] = set()
+        told = f"trial.set_user_attr({TOTAL!r}, N)"
+        self._survey = Survey(log, pruner="LodestarPruner", report="trial.report(value, step)", total=told)
         self._began, self._spent = time.monotonic(), 0.0
 
     def learn(self, study: optuna.Study) -> None:
@@ -105,7 +106,7 @@ class LodestarPruner(optuna.pruners.BasePruner):
         try:
             return self._prunes(study, trial, began)
         except Exception as error:  # noqa: BLE001  the study goes on without us
-            self._say(f"trial {trial.number} could not be judged and goes on: {error!r}")
+            self._survey.say(f"trial {trial.number} could not be judged and goes on: {error!r}")
             return False
         finally:
             self._spent += time.monotonic() - began
@@ -142,40 +143,26 @@ class LodestarPruner(optuna.pruners.BasePruner):
         direction = Direction.MAX if _maximises(study) else Direction.MIN
         ended = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL))
         whole = [trial for trial in ended if trial.state is TrialState.COMPLETE and trial.intermediate_values]
-        self._survey(ended, whole)
+        self._look_over(ended, whole, direction)
         kept = [trial for trial in ended if trial.state is not TrialState.FAIL]
         runs = (as_run(trial, direction, self._length_of(trial), self._planned(trial)) for trial in kept)
         return [run for run in runs if run is not None and np.isfinite(run.metric.values).any()]
 
-    def _survey(self, ended: Sequence[FrozenTrial], whole: Sequence[FrozenTrial]) -> None:
-        if len(ended) >= _NOTHING and not whole:
-            self._say(
-                f"none of the {len(ended)} trials that ended has finished with values reported on the way, so there is "
-                "nothing to learn from. Fix: trial.report(value, step) in the objective; see why trials fail"
-            )
-        lengths = [_last(trial) for trial in whole]
-        alike = bool(lengths) and max(lengths) <= ALIKE * min(lengths) + 1
-        self._length = max(lengths) if alike else None
-        if lengths and not alike and self._total is None and not all(TOTAL in trial.user_attrs for trial in whole):
-            self._say(
-                f"finished trials end between steps {min(lengths)} and {max(lengths)}, so nobody knows how long a "
-                f"trial under way will be, and none is stopped. Fix: trial.set_user_attr({TOTAL!r}, N), or "
-                "LodestarPruner(total_steps=lambda params: ...)"
-            )
+    def _look_over(self, ended: Sequence[FrozenTrial], whole: Sequence[FrozenTrial], direction: Direction) -> None:
+        survey = self._survey
+        survey.history(self.pruner.history, direction)
+        survey.ended(len(ended), len(whole))
+        told = self._total is not None or all(TOTAL in trial.user_attrs for trial in whole)
+        self._length = survey.length([trial.last_step or 0 for trial in whole], told=told)
+        survey.rated(sum(LR in trial.user_attrs or self._planned(trial) is not None for trial in whole), len(whole))
         pairs = [(trial.intermediate_values[trial.last_step or 0], trial.value) for trial in whole]
         fine = np.array([pair for pair in pairs if None not in pair], dtype=float).reshape(-1, 2)
         fine = fine[np.isfinite(fine).all(axis=1)]
         self._opposed = len(fine) >= _ENOUGH and spearman(fine[:, 0], fine[:, 1]) < _OPPOSED
         if self._opposed:
-            self._say(
+            survey.say(
                 "what trials report falls where their final value rises (a loss reported in a study that maximises "
                 "accuracy?), so no trial is stopped. Fix: report the quantity that the objective returns"
-            )
-        rated = sum(LR in trial.user_attrs or self._planned(trial) is not None for trial in whole)
-        if 0 < rated < len(whole):
-            self._say(
-                f"{len(whole) - rated} of {len(whole)} finished trials say nothing of their learning rate; where most "
-                "do, the others are left out, else all are judged by their curves. Fix: report(..., lr=...) in each"
             )
 
     def _length_of(self, trial: FrozenTrial) -> int | None:
@@ -185,20 +172,14 @@ class LodestarPruner(optuna.pruners.BasePruner):
         return self._length if given is None else int(given)
 
     def _planned(self, trial: FrozenTrial) -> Planned | None:
-        if self._schedule is None:
-            return trial.user_attrs.get(SCHEDULE)
+        """Its schedule; None where there is none, or nobody can read it."""
         try:
-            return self._schedule(trial.params)
-        except Exception as error:  # noqa: BLE001  the user's function, on a trial it was not made for
-            self._say(f"schedule(params) failed for trial {trial.number}, which is judged without: {error!r}")
+            planned = trial.user_attrs.get(SCHEDULE) if self._schedule is None else self._schedule(trial.params)
+            schedule_of(planned, 1000)  # what nobody can read is found out here
+            return planned
+        except Exception as error:  # noqa: BLE001  the user's function or words, on a trial they were not made for
+            self._survey.say(f"schedule(params) failed for trial {trial.number}, which is judged without: {error!r}")
             return None
-
-    def _say(self, sentence: str) -> None:
-        """Once, whatever the numbers in it."""
-        kind = "".join(letter for letter in sentence if not letter.isdigit())[:60]
-        if kind not in self._said:
-            self._said.add(kind)
-            log.warning("%s", sentence)
 
     def __getstate__(self) -> dict[str, Any]:
         """For studies that are sent to other processes: what was learned stays behind and is learned there anew."""
@@ -207,10 +188,6 @@ class LodestarPruner(optuna.pruners.BasePruner):
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._background = Background(self.pruner)
-
-
-def _last(trial: FrozenTrial) -> int:
-    return trial.last_step or 0
 
 
 def _maximises(study: optuna.Study) -> bool:

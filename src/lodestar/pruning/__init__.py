@@ -1,7 +1,7 @@
-"""Pruning by forecast: stops a trial of a sweep when it has hardly a chance to become the best one.
+"""Pruning by forecast: stops a trial of a sweep that stands where the best one hardly ever stands.
 
     pruner = Pruner()
-    pruner.learn(finished_runs)                   # a second or two; `Background` does it in a thread
+    pruner.learn(finished_runs)                   # a fraction of a second; `Background` does it in a thread
     verdict = pruner.judge(running_run, schedule) # keep or stop, and why
 
 Knows neither Optuna nor Ray, nor our own sweep: they call it. Works with trials whose schedule is known to the end, and

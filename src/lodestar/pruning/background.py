@@ -1,8 +1,8 @@
 """Learns in a thread of its own: no trial waits for a fit, nor for the place where runs are kept.
 
 Comes in: a way to get the runs that have ended. Goes out: a `Pruner` that knows ever more of them. A fit is made when
-there are a third more finished runs than the last one had, and fits take at most `share` of the time, so that short
-trials on few cores are not slowed down.
+there are a tenth more runs than the last one had, and fits take at most `share` of the time, so that short trials on
+few cores are not slowed down.
 """
 
 import logging
@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable, Sequence
 
 from lodestar.pruning.pruner import Pruner
-from lodestar.runs.run import Run, Status
+from lodestar.runs.run import Run
 
-GROWTH = 1.3
+GROWTH = 1.1
 log = logging.getLogger(__name__)
 
 
@@ -43,10 +43,9 @@ class Background:
         began = time.monotonic()
         try:
             ended = runs()
-            finished = sum(run.status is Status.FINISHED for run in ended)
-            if finished > self._known and finished >= self._known * GROWTH:
+            if len(ended) > self._known and len(ended) >= self._known * GROWTH:
                 self.pruner.learn(ended)
-                self._known = finished
+                self._known = len(ended)
         except Exception as error:  # noqa: BLE001  a study goes on without us
             log.warning("no trial is stopped for now: learning from finished trials failed (%r)", error)
         self._next = time.monotonic() + max(self._every, (time.monotonic() - began) / self._share)

@@ -1,40 +1,50 @@
-"""The final metric of a trial under way, forecast from trials that are done.
+"""The final metric of a trial under way, forecast from trials that have ended, and its place among them.
 
-Comes in: finished runs; the observed part of another one, and its schedule if that is known to the end. Goes out: its
-final metric with an interval. Two responses are fitted: one that knows the rates, and one that takes every rate for the
-same and so goes by the curves alone (most hyper-parameters are in no schedule). Whichever has the narrower interval on
-held-out runs, at the share of the run seen, makes the forecast.
+Comes in: finished and stopped runs; the observed part of another one, and its schedule if that is known to the end.
+Goes out: its final metric with an interval, and how many of the trials before it looked better at the same share of the
+run. Trials that were stopped count with the final that is forecast from their last moment. All is in closed form: a fit
+to a hundred trials takes a fraction of a second.
+
+How far a place can be trusted is measured: if forecasts of held-out trials and their true finals correlate by r, the
+trial that will be the best of many stands about r z deviations above the middle, give or take sqrt(1 - r^2). What lies
+below nearly all of that is not where winners come from.
 """
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
+from scipy.stats import rankdata
 
-from lodestar._errors import PrepareError
-from lodestar.fitting.dataset import prepare
-from lodestar.fitting.response.response import fit_response
-from lodestar.forecaster.forecast import Context
-from lodestar.forecaster.intervals import LEVELS
-from lodestar.forecaster.preprocessing.recipe import Points, Recipe
-from lodestar.forecaster.response.history import CELLS, on_cells
-from lodestar.forecaster.response.response import Observed, Response
-from lodestar.runs.run import Direction, Run, Series, Status
+from lodestar.pruning.regression import Regression, fit_regression
+from lodestar.pruning.trials import OF_LOSS, Trials, Units, has_loss, rates_of, read_trials, read_units
+from lodestar.runs.run import Direction, Run, Status
 from lodestar.schedules.schedule import Schedule
 
 LEVEL = 0.9
-_MOST_RUNS = 64  # learned from: a fit takes a few seconds
-_BEST = 24  # of them, the best; the others are spread evenly over time
-_NARROW = 0.8  # the level at which two intervals are compared
-_FALL = 3.0  # how fast the chance of an error falls off beyond the 95 % interval, per width of it
-_SURE = 1.645  # deviations of a rank correlation by luck alone
+MOMENTS = (0.03, 0.05, 0.07, 0.1, 0.13, 0.17, 0.25, 0.37, 0.5, 0.62, 0.75, 0.9)  # shares of a run at which it is judged
+_MOST_RUNS = 128  # learned from
+_BEST = 32  # of them, the best; the others are spread evenly over time
+_LEAST = 3  # finished runs
+_TWICE = 2  # the last moments: a trial must look bad at each, for forecasts from few trials jump
+_LATER = 2.0  # times the moment: a trial that was stopped so much later tells how good the forecasts there were
+_WINNER = 2.0  # deviations above the middle: the best of some fifty trials
+_LOST = 0.03  # share of the winners that may stand below the place asked for
+_SURE = 1.645  # deviations of a correlation by luck alone
+_CLOSE = 0.99  # no correlation of a few trials counts as closer
+_PRIOR_RUNS = 3  # degrees of freedom that the prior width of errors stands for
 
 
 @dataclasses.dataclass(frozen=True)
 class Final:
-    """A forecast final metric, in the user's units; `chance` is that of ending better than `than`."""
+    """A forecast final metric, in the user's units; `chance` is that of ending better than `than`.
+
+    `better` of `among` trials were forecast better, where `asked` of them may be, at whichever of the last two moments
+    speaks more for this one.
+    """
 
     centre: float
     lower: float
@@ -43,118 +53,151 @@ class Final:
     than: float
     chance: float
     knows_schedule: bool
+    better: int
+    among: int
+    asked: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Moment:
+    """What was learned at one share of the run. `shown`: the past trials' forecasts there, or plain values if those
+    rank held-out trials better (`by_value`); `rank` is the correlation with finals, less its error."""
+
+    share: float
+    regression: Regression
+    shown: NDArray[np.float64]
+    by_value: bool
+    rank: float
+    proven: bool
 
 
 @dataclasses.dataclass(frozen=True)
 class FinalModel:
-    """A response to finished runs. `spread` is half of what 80 % of their finals span, in model units."""
+    """Regressions for each moment that enough trials have come to."""
 
-    recipe: Recipe
-    response: Response
+    units: Units
+    moments: tuple[Moment, ...]
     knows_schedule: bool
-    runs: int
-    spread: float
-    proven: bool  # ranks held-out runs better than luck would, with half of each seen
-    knows_loss: bool  # every run it was fitted to had one
+    runs: int  # learned from
+    finished: int
+
+    @property
+    def proven(self) -> bool:
+        """Whether it ranks held-out runs better than luck would, at one moment at least."""
+        return any(moment.proven for moment in self.moments)
 
     def forecast(self, run: Run, schedule: Schedule | None, than: float) -> tuple[float, Final] | None:
-        """The width of the interval in model units, and the forecast; None where it cannot tell more than chance."""
-        made = self._cells(run, schedule)
-        if made is None:
+        """How well the ranks can be trusted, and the forecast; None where it cannot tell more than chance."""
+        rates = rates_of(run, schedule) if self.knows_schedule else np.ones(1)
+        seen = float(run.metric.steps[-1]) / run.total_steps if len(run.metric) else 0.0
+        passed = [moment for moment in self.moments if moment.share <= seen + 1e-9]
+        if rates is None or not passed or not passed[-1].proven:
             return None
-        rates, observed = made
-        finals, seen = self.response.finals(rates, observed), observed.share if observed else 0.0
-        deviation, widths = float(finals.deviation[0]), [self.response.mixture.width(seen, level) for level in LEVELS]
-        narrow = widths[LEVELS.index(_NARROW)] * deviation
-        if not math.isfinite(narrow) or narrow >= self.spread:
-            return None
-        units, centre, half = self.recipe.normaliser.metric, finals.centre[0], widths[LEVELS.index(LEVEL)] * deviation
-        sign = 1.0 if self.recipe.direction is Direction.MAX else -1.0
-        behind = sign * (float(units.forward(than)) - centre) / deviation
-        lower, upper = sorted(float(units.inverse(centre + side * half)) for side in (-1.0, 1.0))
-        return narrow, Final(
-            float(units.inverse(centre)), lower, upper, seen, than, _chance(behind, widths), self.knows_schedule
-        )
+        trial = read_trials([run], self.units, {run.name: rates} if self.knows_schedule else {})
+        looks = [self._look(moment, run, trial) for moment in passed[-_TWICE:] if moment.proven]
+        better, asked = min(((look[2], look[3]) for look in looks), key=lambda pair: pair[0] - pair[1])
+        centre, deviation = looks[-1][:2]
+        freedom = self.finished + _PRIOR_RUNS
+        chance = float(stdtr(freedom, (centre - self.units.value(than)) / deviation))
+        half = float(stdtrit(freedom, (1 + LEVEL) / 2)) * deviation
+        lower, upper = sorted(self.units.back(centre + side * half) for side in (-1.0, 1.0))
+        centre = self.units.back(centre)
+        final = Final(centre, lower, upper, seen, than, chance, self.knows_schedule, better, self.runs, asked)
+        return passed[-1].rank, final
 
-    def _cells(self, run: Run, schedule: Schedule | None) -> tuple[NDArray[np.float64], Observed | None] | None:
-        if self.knows_schedule and schedule is None:
-            return None
-        rates = on_cells(schedule.rates[None]) if self.knows_schedule and schedule else np.ones((1, CELLS))
-        loss = run.loss if has_loss(run) else Series.empty()
-        if not self.knows_loss:
-            loss = without_loss(run).loss
-        points = self.recipe.to_points(loss, run.metric, Series.empty(), run.total_steps)
-        stop = int(np.flatnonzero(points.mask.any(axis=1))[-1]) + 1 if points.mask.any() else 0
-        if not stop:
-            return (rates, None) if self.knows_schedule else None
-        values = self.recipe.normalised(Points(points.values[:stop], points.mask[:stop]))
-        return rates, Observed.of(Context(values, points.mask[:stop], 0), self.recipe.points)
+    def _look(self, moment: Moment, run: Run, trial: Trials) -> tuple[float, float, int, int]:
+        """Forecast and deviation at a moment, how many past trials looked better there, and how many may."""
+        features = trial.features(self.units, moment.share)
+        if self.units.knows_loss and not has_loss(run):
+            features[:, OF_LOSS] = moment.regression.mean[OF_LOSS]
+        centres, deviations = moment.regression(features)
+        better = moment.shown > (features[0, 0] if moment.by_value else centres[0])
+        asked = int(self.runs * where_winners_stand(moment.rank))
+        return float(centres[0]), float(deviations[0]), int(better.sum()), asked
 
 
-def fit_finals(runs: Sequence[Run], *, seed: int = 0) -> tuple[FinalModel, ...]:
-    """A model of the curves, and one of the schedules where the runs have rates that differ; none from too few runs."""
-    chosen = _chosen([run for run in runs if run.status is not Status.DIVERGED])
-    if not all(map(has_loss, chosen)):
-        chosen = [without_loss(run) for run in chosen]
-    with_rates = [run for run in chosen if len(run.lr) and run.peak_lr > 0]
-    found = [_fitted([_rateless(run) for run in chosen], seed, knows_schedule=False)]
-    if len(with_rates) >= 0.8 * len(chosen) and len({run.lr for run in with_rates}) > 1:
-        found.append(_fitted(with_rates, seed, knows_schedule=True))
+def where_winners_stand(rank: float) -> float:
+    """The share of trials, from the top, among whose forecasts nearly every winner is; `rank` is their correlation."""
+    return 1.0 - float(ndtr(rank * _WINNER + ndtri(_LOST) * math.sqrt(1.0 - rank**2)))
+
+
+def fit_finals(runs: Sequence[Run], schedules: Mapping[str, Schedule] | None = None) -> tuple[FinalModel, ...]:
+    """A model of the curves, and one of the schedules where most runs have rates that differ; none from too few runs.
+
+    `schedules`, by the names of runs, are those of trials that were stopped: what they logged does not go to the end.
+    """
+    chosen = _chosen(
+        [run for run in runs if run.status is not Status.DIVERGED and np.isfinite(run.metric.values).any()]
+    )
+    given = schedules or {}
+    rates = {run.name: known for run in chosen if (known := rates_of(run, given.get(run.name))) is not None}
+    differ = len({known.tobytes() for known in rates.values()}) > 1
+    with_rates = [run for run in chosen if run.name in rates]
+    found = [_fitted(chosen, {}, len(chosen))]
+    if differ and len(with_rates) >= 0.8 * len(chosen):
+        found.append(_fitted(with_rates, rates, len(chosen)))
     return tuple(model for model in found if model is not None)
 
 
-def _fitted(runs: Sequence[Run], seed: int, *, knows_schedule: bool) -> FinalModel | None:
-    try:
-        data = prepare(runs)
-        fitted = fit_response(data, seed=seed)
-    except (PrepareError, ValueError, np.linalg.LinAlgError):  # runs nothing can be learned from: others will come
+def _fitted(runs: Sequence[Run], rates: Mapping[str, NDArray], count: int) -> FinalModel | None:
+    finished = [run for run in runs if run.status is Status.FINISHED]
+    if len(finished) < _LEAST or len({run.final_metric for run in finished}) < 2:
         return None
-    if fitted is None:
-        return None
-    response, quality = fitted
-    ends = data.recipe.normaliser.metric.forward(data.finals[np.isfinite(data.finals)])
-    spread = float(np.diff(np.quantile(ends, [0.1, 0.9]))[0]) / 2
-    rank, count = quality.get("response_spearman_50", math.nan), int(quality.get("response_runs", 0))
-    proven = count > 3 and rank > _SURE / math.sqrt(count - 1)
-    return FinalModel(data.recipe, response, knows_schedule, count, spread, bool(proven), all(map(has_loss, runs)))
+    units = read_units(runs, rates=bool(rates), schedules=rates)
+    trials = read_trials(runs, units, rates)
+    moments = _moments(trials, units)
+    return FinalModel(units, moments, bool(rates), count, len(finished)) if moments else None
 
 
-def without_loss(run: Run) -> Run:
-    """The run with its metric in the place of a loss, turned so that less is better: many trials report no loss."""
-    sign = 1.0 if run.direction is Direction.MIN else -1.0
-    return run.replace(loss=Series(run.metric.steps, sign * run.metric.values)) if len(run.metric) else run
+def _moments(trials: Trials, units: Units) -> tuple[Moment, ...]:
+    """From the last to the first: trials that were stopped at a moment are forecast there by those that went on."""
+    finals = np.maximum(trials.finals, units.lowest)
+    whole = np.isfinite(finals)
+    top = finals[whole]
+    unit = 0.05 * max(float(top.max() - np.median(top)), 1e-3)
+    variances, found = np.zeros(len(trials)), []
+    for share in reversed(MOMENTS):
+        here = trials.seen >= share - 1e-9
+        features = trials.features(units, share)
+        stopped = here & ~np.isfinite(finals)
+        if stopped.any():
+            went_on = here & ~stopped
+            made = fit_regression(features[went_on], finals[went_on], variances[went_on], unit)
+            finals[stopped], deviations = made(features[stopped])
+            variances[stopped] = deviations**2
+        regression = fit_regression(features[here], finals[here], variances[here], unit)
+        told = (whole | (trials.seen >= _LATER * share))[here]
+        found.append(_moment(share, regression, features[here][:, 0], finals[here], told))
+    return tuple(reversed(found))
 
 
-def has_loss(run: Run) -> bool:
-    """Whether the loss is one of its own."""
-    return run.loss != without_loss(run).loss
+def _moment(share: float, regression: Regression, values: NDArray, finals: NDArray, told: NDArray) -> Moment:
+    close = [_correlation(shown[told], finals[told]) for shown in (regression.left_out, values)]
+    by_value, count = close[1] > close[0], int(told.sum())
+    error = 1.0 / math.sqrt(max(count - 3, 0.5))
+    sure = math.atanh(max(close))
+    shown = values if by_value else regression.left_out
+    return Moment(share, regression, shown, by_value, math.tanh(sure - error), sure > _SURE * error)
 
 
-def _rateless(run: Run) -> Run:
-    """The run with a rate of one: what it did is then in its curves alone."""
-    return run.replace(lr=Series([1, max(run.last_step, 2)], [1.0, 1.0]), total_steps=max(run.total_steps, 2))
+def _correlation(forecasts: NDArray, finals: NDArray) -> float:
+    """Mean of two: of the values, which the best decide, and of normal scores, which no single trial decides."""
+    span = float(np.ptp(finals))
+    if np.ptp(forecasts) == 0 or span == 0:
+        return 0.0
+    near = np.clip(forecasts, finals.min() - span / 2, finals.max() + span / 2)
+    scores = [ndtri((rankdata(values) - 0.5) / len(values)) for values in (forecasts, finals)]
+    found = [np.corrcoef(near, finals)[0, 1] if np.ptp(near) else 0.0, np.corrcoef(*scores)[0, 1]]
+    return float(np.mean(np.clip(found, -_CLOSE, _CLOSE)))
 
 
 def _chosen(runs: Sequence[Run]) -> list[Run]:
     if len(runs) <= _MOST_RUNS:
         return list(runs)
+    worth = [run.final_metric if run.status is Status.FINISHED else np.nan for run in runs]
     sign = -1.0 if runs[0].direction is Direction.MAX else 1.0
-    finals = np.array([sign * run.final_metric if run.status is Status.FINISHED else np.inf for run in runs])
-    best = set(np.argsort(np.where(np.isfinite(finals), finals, np.inf), kind="stable")[:_BEST].tolist())
+    order = np.argsort(np.nan_to_num(sign * np.array(worth), nan=np.inf), kind="stable")
+    best = set(order[:_BEST].tolist())
     rest = [place for place in range(len(runs)) if place not in best]
     spread = np.linspace(0, len(rest) - 1, _MOST_RUNS - _BEST).round().astype(int)
     return [runs[place] for place in sorted(best | {rest[place] for place in spread})]
-
-
-def _chance(behind: float, widths: Sequence[float]) -> float:
-    """That the truth lies above a value `behind` deviations over the forecast, by the widths measured on held-out runs.
-
-    Beyond the widest of them it falls off exponentially, a little slower than a normal distribution's: few runs do not
-    tell how far off the next one may be.
-    """
-    at, tails = [0.0, *widths], [0.5, *((1.0 - level) / 2 for level in LEVELS)]
-    far = abs(behind)
-    tail = float(np.interp(far, at, tails))
-    if far > at[-1]:
-        tail *= math.exp(-_FALL * (far / max(at[-1], 1e-9) - 1.0))
-    return tail if behind >= 0 else 1.0 - tail

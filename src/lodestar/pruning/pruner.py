@@ -1,9 +1,10 @@
 """The pruner: keep a trial or stop it, and the reason in a sentence.
 
-Comes in: finished runs (`learn`), then the observed part of one under way (`judge`). Goes out: a `Verdict`. A trial is
-stopped when its chance to end better than the best finished one has become small: smaller, for the work it still
-takes, than a fresh trial's. Nothing is stopped before the forecasts beat chance on finished runs that they were not
-fitted to. Pure: no threads, no clocks, no files.
+Comes in: runs that have ended (`learn`), then the observed part of one under way (`judge`). Goes out: a `Verdict`. A
+trial is stopped when so many others were forecast better at the same share of the run that the best one of a sweep
+hardly ever stands there, by each of two models: one goes by the curves, the other knows the schedules. How many that
+are follows from how well the forecasts rank finished runs that they were not fitted to; nothing is stopped before that
+beats chance. Pure: no threads, no clocks, no files.
 """
 
 import dataclasses
@@ -13,13 +14,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lodestar.pruning.finals import LEVEL, Final, FinalModel, fit_finals
+from lodestar.pruning.finals import LEVEL, MOMENTS, Final, FinalModel, fit_finals
 from lodestar.runs.run import Direction, Run, Status
 from lodestar.schedules.schedule import Schedule
 
 NOT_FINITE = 3  # values in a row that are NaN or inf
-MOMENTS = (0.01, 0.03, 0.05, 0.1, 0.17, 0.25, 0.37, 0.5, 0.62, 0.75, 0.9)  # shares of a run after which it is judged
-_CHANCES = (0.01, 0.2)  # within these lies what is asked of a trial
+_LIKELY = 0.25  # a trial with such a chance to become the best goes on whatever its place
 
 
 class VerdictKind(enum.StrEnum):
@@ -47,24 +47,20 @@ class Verdict:
 
 @dataclasses.dataclass(frozen=True)
 class Learned:
-    """What runs taught that have ended: models, the best final metric and whose it is, and how many finished.
-
-    `fresh` is the chance that one more trial becomes the best, for the work of a whole run.
-    """
+    """What runs taught that have ended: models, the best final metric and whose it is, and how many finished."""
 
     models: tuple[FinalModel, ...] = ()
     best: tuple[str, float] | None = None
     finished: int = 0
-    fresh: float = 1.0
 
 
 class Pruner:
-    """Stops a trial whose chance to become the best is below `least_chance`.
+    """Stops a trial that stands where the best of a sweep hardly ever stands.
 
-    None asks as much as a fresh trial would give for the work that this one still takes: with few trials done that is
-    much, with many little. `startup` trials run to their end whatever they look like; before `least_seen` (a share of
-    the run) none is stopped. `history` are finished runs of the same job from before: they count as trials learned
-    from, but not for the best so far.
+    With `least_chance`, a trial is stopped instead when its chance to become the best is below it. `startup` trials run
+    to their end whatever they look like; before `least_seen` (a share of the run) none is stopped. `history` are
+    finished runs of the same job from before: they count as trials learned from, but not for the best so far. Nothing
+    is drawn at random: `seed` is kept for callers of before.
     """
 
     def __init__(
@@ -85,9 +81,10 @@ class Pruner:
         self.least_chance, self.startup, self.least_seen, self.seed = least_chance, startup, least_seen, seed
         self.history = tuple(run for run in history if run.status is Status.FINISHED and len(run.metric))
         self.learned = Learned()
+        self._schedules: dict[str, Schedule] = {}
 
     def learn(self, runs: Sequence[Run]) -> Learned:
-        """Fit to runs that have ended; may take seconds. Those that were stopped may be among them."""
+        """Fit to runs that have ended, in a fraction of a second. Those that were stopped are among them."""
         runs = [run for run in runs if len(run.metric)]
         fine = [run for run in runs if run.status is Status.FINISHED and math.isfinite(run.final_metric)]
         best = None
@@ -97,12 +94,17 @@ class Pruner:
             best = (top.name, top.final_metric)
         alike = [run for run in self.history if not fine or run.direction is fine[0].direction]
         known = len(fine) + len(alike)
-        models = fit_finals([*alike, *runs], seed=self.seed) if fine and known >= self.startup else ()
-        self.learned = Learned(models, best, known, _fresh(runs))
+        models = fit_finals([*alike, *runs], dict(self._schedules)) if fine and known >= self.startup else ()
+        self.learned = Learned(models, best, known)
         return self.learned
 
     def judge(self, run: Run, schedule: Schedule | None = None) -> Verdict:
-        """A run under way: its status does not matter, its `total_steps` is the planned length."""
+        """A run under way: its status does not matter, its `total_steps` is the planned length.
+
+        Its schedule is remembered by its name: should the run be stopped, what it logged does not tell its end.
+        """
+        if schedule is not None:
+            self._schedules[run.name] = schedule
         values = (run.metric if len(run.metric) else run.loss).values[-NOT_FINITE:]
         if len(values) == NOT_FINITE and not np.isfinite(values).any():
             return Verdict(VerdictKind.NOT_FINITE, f"its last {NOT_FINITE} values were not finite ({values[-1]})")
@@ -111,18 +113,29 @@ class Pruner:
             return Verdict(
                 VerdictKind.LEARNING, f"{learned.finished} of {self.startup} trials to learn from have finished"
             )
-        proven = [model for model in learned.models if model.proven]
-        made = [model.forecast(run, schedule, learned.best[1]) for model in proven]
+        if not any(np.isfinite(series.values).any() for series in (run.metric, run.loss)):
+            return Verdict(
+                VerdictKind.UNPROVEN, "it has reported no finite value yet: nothing is forecast from nothing"
+            )
+        made = [model.forecast(run, schedule, learned.best[1]) for model in learned.models]
         told = [each for each in made if each is not None]
         if not told:
             what = f"{learned.finished} finished trials do not tell yet where a trial like this one will end"
             return Verdict(VerdictKind.UNPROVEN, f"{what}: held-out trials were forecast no better than by chance")
-        final = min(told, key=lambda pair: pair[0])[1]
-        asked = self.least_chance or float(np.clip((1.0 - final.seen) * learned.fresh, *_CHANCES))
-        hopeless = final.chance < asked and final.seen >= self.least_seen
+        final = max((final for _, final in told), key=self._merit)
+        hopeless = self._lost(final)  # then all of them say so
         return Verdict(
             VerdictKind.HOPELESS if hopeless else VerdictKind.PROMISING, self._sentence(final, learned), final
         )
+
+    def _lost(self, final: Final) -> bool:
+        low = final.chance < (self.least_chance or _LIKELY)
+        behind = self.least_chance is not None or final.better > final.asked
+        return low and behind and final.seen >= self.least_seen
+
+    def _merit(self, final: Final) -> tuple[bool, bool, float]:
+        """The model that speaks for a trial gives the reason; if none does, the one that knows most."""
+        return not self._lost(final), final.knows_schedule, final.chance
 
     def _sentence(self, final: Final, learned: Learned) -> str:
         name, best = learned.best or ("", math.nan)
@@ -131,15 +144,11 @@ class Pruner:
         return (
             f"at {final.seen:.0%} of the run, {knows} forecast a final {final.centre:.4g} ({LEVEL:.0%} interval "
             f"{final.lower:.4g} to {final.upper:.4g}, learned from {learned.finished} finished trials); its chance to "
-            f"end better than the best so far, {best:.4g} ({name}), is {chance}"
+            f"end better than the best so far, {best:.4g} ({name}), is {chance}; {final.better} of {final.among} "
+            f"trials were forecast better by then, and the best of a sweep is among the first {final.asked + 1}"
         )
 
 
 def due(before: float, now: float) -> bool:
     """Whether a trial should be judged that had come to the share `before` of its run when it last was."""
     return any(before < moment <= now for moment in MOMENTS)
-
-
-def _fresh(runs: Sequence[Run]) -> float:
-    work = [run.last_step / run.total_steps for run in runs]
-    return 1.0 / (len(runs) + 1) / max(float(np.mean(work)), 0.02) if runs else 1.0

@@ -58,7 +58,7 @@ def save_figures(evaluation: Evaluation, folder: str | Path) -> list[Path]:
     """Write every figure as PNG and SVG; returns the files."""
     target = Path(folder)
     try:
-        target.mkdir(parents=True, exist_ok=True)
+        _disk.make_folder(target)
     except OSError as error:
         raise StoreError(_disk.cannot_write(target, error)) from error
     written = []

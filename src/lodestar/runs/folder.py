@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lodestar import _disk
+from lodestar._credentials import cleaned
 
 _ADDRESS = re.compile(r"(?P<protocol>[A-Za-z][A-Za-z0-9+.:\-]+)://")
 _BROKEN = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/(?!/)")  # one letter would be a Windows drive
@@ -154,7 +155,7 @@ def open_folder(where: str | os.PathLike[str]) -> AbstractFolder:
     text = os.fspath(where)
     if not isinstance(where, str) and _BROKEN.match(text) and not Path(text).exists():
         raise ValueError(
-            f"the store's path must be a path or an address, got {text!r}, an address that was turned into a Path and "
-            "so lost a slash. Fix: pass the address as text, RunStore('s3://bucket/runs')"
+            f"the store's path must be a path or an address, got {cleaned(text)!r}, an address that was turned into "
+            "a Path and so lost a slash. Fix: pass the address as text, RunStore('s3://bucket/runs')"
         )
     return LocalFolder(Path(where))

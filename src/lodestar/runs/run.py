@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from lodestar._credentials import cleaned
 from lodestar._errors import RunError
 from lodestar._plain import storable
+from lodestar.runs.fact_names import named
 from lodestar.runs.note import Note
 
 Scalar = str | int | float | bool
@@ -24,18 +25,6 @@ OUR_METRIC, OUR_DIRECTION, OUR_TASK = "lodestar_metric", "lodestar_direction", "
 """Settings that our exporters leave with a run, so that an import need not guess."""
 OUR_MODE, STEERED = "lodestar_mode", "lodestar"
 """Where a scheduler's mode stands among those settings, and what the schedule of a run it steered is called."""
-
-SIZES = {
-    "params",
-    "n_params",
-    "num_params",
-    "parameters",
-    "n_parameters",
-    "num_parameters",
-    "model_params",
-    "model_size",
-}
-"""Names under which people keep the size of a model."""
 
 
 class Direction(enum.StrEnum):
@@ -126,8 +115,8 @@ class Facts:
     @property
     def workload(self) -> str:
         """Task and model size: runs that differ in these are not to be ranked against each other."""
-        sizes = [f"{name}={value}" for name, value in self.extra.items() if name.split(".")[-1].lower() in SIZES]
-        return " ".join([self.task or "", *sizes[:1]]).strip()
+        found = (item for meaning in ("parameters", "width", "size") for item in named(self.extra, meaning).items())
+        return " ".join([self.task or "", *(f"{name}={value}" for name, value in [*found][:1])]).strip()
 
 
 @dataclasses.dataclass(frozen=True)

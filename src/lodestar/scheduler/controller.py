@@ -14,6 +14,7 @@ import warnings
 
 import numpy as np
 
+from lodestar._credentials import cleaned
 from lodestar.forecaster import Forecaster
 from lodestar.forecaster.preprocessing.normaliser import LR
 from lodestar.forecaster.preprocessing.recipe import Points
@@ -127,7 +128,10 @@ class Controller:
 
         A loud one is Python's own as well, which most jobs show.
         """
-        if loud and kind not in self.state.entries.warned:
+        if kind in self.state.entries.warned:
+            return False
+        text = cleaned(text)
+        if loud:
             _loudly(text)
         return self.journal.warn(kind, text, self.state.last_step)
 

@@ -6,6 +6,7 @@ later windows. After construction nothing here raises: what cannot be done is re
 goes on. All that changes during a run is its `State`. NumPy only.
 """
 
+import dataclasses
 import math
 import os
 import time
@@ -16,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lodestar.forecaster import Forecaster, load
+from lodestar.forecaster.at_scale import at_scale
 from lodestar.scheduler import arguments, checkpoint
 from lodestar.scheduler.clock import Clock
 from lodestar.scheduler.control import Control
@@ -37,7 +39,7 @@ from lodestar.scheduler.safety.job import Job, check_metric, differences
 from lodestar.scheduler.settings import PAPER, Preset, Settings
 from lodestar.scheduler.state import State
 from lodestar.scheduler.steps.follow import follow
-from lodestar.scheduler.steps.initial_plan import initial_plan
+from lodestar.scheduler.steps.initial_plan import chosen_plan, initial_plan
 from lodestar.schedules.schedule import Schedule
 
 
@@ -47,10 +49,11 @@ class Scheduler:
     `lr_at(step)` is the rate for the `step`-th update (from 1; 0 is read as 1). `base`, the plain schedule, is what
     shadow mode follows and a closed gate falls to. `gate` is on by default, and mild: it closes where the forecaster
     clearly does not fit the job. `job` is what is known of the job, to be compared with the forecaster's runs: any of
-    metric (its name), task, optimizer, batch_size, parameters. `log` is the file of decisions; `run_name` (by default
-    the file's stem) and `facts`, plain data of yours, tell there which run it is. With `control=True` it obeys commands
-    that wait beside the log (`lodestar watch`, `lodestar control`); `ends_after` is the update after which one ends the
-    run. Further keywords change single settings of the preset: `Scheduler("runs.lode", 10_000, noise=0.2)`.
+    metric (its name), task, optimizer, batch_size, parameters, width, weight_decay. `log` is the file of decisions;
+    `run_name` (by default the file's stem) and `facts`, plain data of yours, tell there which run it is. With
+    `control=True` it obeys commands that wait beside the log (`lodestar watch`, `lodestar control`); `ends_after` is
+    the update after which one ends the run. Further keywords change single settings of the preset:
+    `Scheduler("runs.lode", 10_000, noise=0.2)`.
     """
 
     def __init__(
@@ -84,16 +87,21 @@ class Scheduler:
         arguments.check_control(control, log)
         self._file = None if isinstance(forecaster, Forecaster) else Path(forecaster)
         self.forecaster = forecaster if isinstance(forecaster, Forecaster) else load(forecaster)
+        clock = self._clock_of(int(total_steps) if isinstance(total_steps, np.integer) else total_steps)
+        scaled = at_scale(self.forecaster, Job.of(job or {}).quantities(clock.total_steps))
+        self.forecaster = scaled.forecaster
+        chosen = chosen_plan(self.forecaster, self.settings)
+        self.settings = dataclasses.replace(self.settings, initial_plan=chosen)
         arguments.check_direction(direction, self.forecaster.direction)
         self._caps = caps_of(self.forecaster, min_lr, max_lr)
         plain = BaseSchedule(base, None if mode == "shadow" else self._caps, self._warn)
-        clock = self._clock_of(int(total_steps) if isinstance(total_steps, np.integer) else total_steps)
         self._built_for = clock.total_steps
         planned, origin = initial_plan(self.forecaster, clock.window, self.settings)
         history = History(clock.total_steps, clock.points)
         state = State(clock, history, planned, follow(None, planned, 0.0, clock, self._caps, Cut()))
         writer = None if log is None else LogWriter(log)
         self._controlled = control
+        self.job = Job()
         self._journal = Journal(state.entries, writer, self._header(clock))
         self._control = Control(self._journal, self._warn) if control else None
         self._controller = Controller(
@@ -102,7 +110,9 @@ class Scheduler:
         )
         self._direction = direction
         self.compare(job or {})
-        self._controller.begin(origin)
+        for finding in scaled.warnings:
+            self.notice(*finding)
+        self._controller.begin("; ".join(part for part in (origin, scaled.words) if part))
 
     @property
     def total_steps(self) -> int:
@@ -211,10 +221,14 @@ class Scheduler:
         Raises for a metric of the other direction or of another kind. Anything else is a warning.
         """
         stated, known = Job.of(job), self.forecaster.job
+        self.job = stated.over(self.job)
+        self._journal.know({**self.job.scale, **self.facts})
         check_metric(stated, known, self._direction)
         self._controller.own_lr = stated.lr or self._controller.own_lr
         self._controller.own_updates = stated.updates or self._controller.own_updates
-        for finding in differences(stated, known, self.total_steps):
+        law = self.forecaster.law
+        covered = {quantity.name for quantity in law.quantities} if law else set()
+        for finding in differences(stated, known, self.total_steps, covered):
             self.notice(*finding)
 
     def notice(self, kind: str, text: str) -> None:
@@ -319,7 +333,7 @@ class Scheduler:
     def _header(self, clock: Clock) -> dict[str, Any]:
         known = self.forecaster.facts
         return header(
-            run={"name": self.run_name, "facts": self.facts},
+            run={"name": self.run_name, "facts": {**self.job.scale, **self.facts}},
             total_steps=clock.total_steps,
             mode=self.mode,
             task=known.get("task"),

@@ -21,7 +21,7 @@ from lodestar.scheduler.steps.score import SCORES
 Preset = Literal["default", "paper"]
 
 CONTEXTS = ("window", "all")
-INITIAL_PLANS = ("search", "whole", "first-window")
+INITIAL_PLANS = ("auto", "search", "whole", "first-window")
 JUDGED = ("schedules", "latents")
 OLD_NAMES = {"opening": "initial_plan", "opening_runs": "initial_runs", "piece": "context", "gear": "rescale"}
 OLD_SOURCES = {"library": "references"}
@@ -31,7 +31,7 @@ OLD_SOURCES = {"library": "references"}
 class Settings:
     """How one decision is made. Lengths are fractions of the run."""
 
-    initial_plan: str = "whole"  # from the best past runs, or the best one's "first-window"; or a "search" of schedules
+    initial_plan: str = "auto"  # "whole": of the best past runs; "search" of schedules, as for a job of another size
     judge: str = "latents"  # Algorithm 1; or "schedules" for the rest of the run, where the forecaster knows them
     initial_runs: int = 5  # how many of the best are averaged in it
     window: float = 0.05  # a decision every so often; what is encoded

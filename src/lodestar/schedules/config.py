@@ -4,9 +4,9 @@ Two keys that disagree and a warm-up of unknown length are doubts: nothing is gu
 """
 
 import math
-import re
 from collections.abc import Iterable, Mapping
 
+from lodestar._keys import parts
 from lodestar.schedules.families import find
 from lodestar.schedules.family import Family
 
@@ -23,16 +23,10 @@ _WARMUP_SHARE = ("warmup_ratio", "warmup_fraction", "warmup_frac", "warmup_propo
 _WARMUP_EPOCHS = ("warmup_epochs", "lr_warmup_epochs")
 _KNOWN_WARMUP = {*_WARMUP, *_WARMUP_SHARE, *_WARMUP_EPOCHS}
 _NOT_STATED = ("", "none", "null", "-1", "0", "0.0", "{}")
-_CAMEL = re.compile(r"([a-z0-9])([A-Z])")
 
 
 class Doubt(Exception):
     """Why the config does not settle the matter."""
-
-
-def plain(name: str) -> str:
-    """A name in small letters, other signs as underscores: 'runId' and 'run-id' read 'run_id'."""
-    return re.sub(r"[^a-z0-9_]+", "_", _CAMEL.sub(r"\1_\2", name.strip()).lower())
 
 
 class Stated:
@@ -42,7 +36,7 @@ class Stated:
         self.values: dict[str, set[Value]] = {}
         self.in_epochs = in_epochs
         for key, value in config.items():
-            self.values.setdefault(plain(re.split(r"[./]", key)[-1]), set()).add(value)
+            self.values.setdefault(parts(key)[-1], set()).add(value)
 
     def family(self) -> Family:
         name = self.name()

@@ -141,7 +141,7 @@ class Schedule:
     def from_json(cls, path: str | os.PathLike[str]) -> "Schedule":
         """Read a schedule written by `to_json`."""
         try:
-            data = from_json(Path(path).read_bytes(), finite=True)
+            data = from_json(_disk.read_whole(Path(path)), finite=True)
         except (OSError, ValueError) as error:
             raise ValueError(f"the plan {path} cannot be read: {error}. Fix: write one with to_json") from error
         if not isinstance(data, dict) or data.get("format") != FORMAT:

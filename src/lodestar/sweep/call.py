@@ -4,7 +4,6 @@ Comes in: a function or a command, a space, a store. Goes out: a `SweepResult`. 
 objects that `sweep.py` works with.
 """
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from lodestar.sweep import function as functions
 from lodestar.sweep.executors.executor import AbstractExecutor
 from lodestar.sweep.executors.local import LocalExecutor
 from lodestar.sweep.journal import folder_beside
+from lodestar.sweep.scales import Scales
 from lodestar.sweep.space_file import read_space
 from lodestar.sweep.spaces import (
     DEFAULT_PEAK,
@@ -46,6 +46,9 @@ def run_sweep(
     total_steps: int | None = None,
     peak: tuple[float, float] | None = None,
     seeds: int | None = None,
+    sizes: Sequence[float] | None = None,
+    batches: Sequence[int] | None = None,
+    lengths: Sequence[int] | None = None,
     executor: str | AbstractExecutor | None = None,
     place: str | AbstractExecutor | None = None,
     jobs: int | None = None,
@@ -66,38 +69,39 @@ def run_sweep(
 
     `space` is "sobol" (quasi-random), "averaged" (the same for jobs with averaged weights), "paper" (the grid), a TOML
     or CSV file, schedules in words ("cosine:1e-3, linear:3e-3:warmup=0.05"), or trials of your own; `runs` how many of
-    it (default 100, or all a file holds); `peak` the lowest and highest peak rate. `executor` is None (this machine),
-    "ray", a "ray://" address, or an executor. A trial that takes longer than `trial_timeout` (seconds, or "30m") is
-    stopped and failed. `prune` stops those that have hardly a chance to become the best. Called again after a kill,
-    only what is missing is made.
+    it (default 100, or all a file holds); `peak` the lowest and highest peak rate. `sizes` and `batches` spread the
+    runs over several of each: the function gets `size` or `batch_size`; `lengths` over several `total_steps`.
+    `executor` is None (this machine), "ray", a "ray://" address, or an executor. A trial that takes longer than
+    `trial_timeout` (seconds, or "30m") is stopped and failed. `prune` stops those that have hardly a chance to become
+    the best. Called again after a kill, only what is missing is made.
     """
-    job = make_job(
-        function, command, metric_name=metric_name, direction=direction, task=task, cut_diverged=cut_diverged
-    )
+    scales = Scales.of(sizes, batches, lengths)
+    facts: dict[str, Any] = {"metric_name": metric_name, "direction": direction, "task": task}
+    job = make_job(function, command, cut_diverged=cut_diverged, scales=scales.keywords, **facts)
     chosen = make_space(space, total_steps, seed=seed, peak=peak, seeds=seeds)
-    trials = make_trials(job, chosen, runs, total_steps, seed=seed)
+    trials = make_trials(job, chosen, runs, total_steps, seed=seed, scales=scales)
     folder = folder_beside(out.address if isinstance(out, RunStore) else out)
     return run_trials(
         job,
         trials,
         out,
         make_executor(executor or place, jobs=jobs, threads=threads, logs=folder, timeout=trial_timeout),
-        identity=identity(job, chosen, trials, seed=seed),
+        identity=identity(job, chosen, trials, seed=seed, scales=scales),
         retry_failed=retry_failed,
         add=add,
-        prune=make_pruner(prune, executor or place),
+        prune=make_pruner(prune, scales),
         log_to=log_to,
         on_start=on_start,
         on_event=on_event,
     )
 
 
-def make_pruner(prune: "bool | Pruner", on: str | AbstractExecutor | None) -> "Pruner | None":
+def make_pruner(prune: "bool | Pruner", scales: Scales | None = None) -> "Pruner | None":
     """None for a sweep whose trials all run to their end."""
-    if prune and isinstance(on, str) and on != "local":
+    if prune and scales is not None and scales.identity():
         raise SweepError(
-            f"--prune is for trials on this machine, not on {on!r}. Fix: leave out --prune (for tune, add "
-            "--no-prune), or --on"
+            "--prune stops what cannot become the best of all, and trials of several sizes, batches or lengths cannot "
+            "be ranked together. Fix: leave out --prune, or sweep one at a time"
         )
     if prune is True:
         from lodestar.pruning import Pruner
@@ -142,17 +146,31 @@ def make_space(
     return read_space(Path(space), total_steps, seed=seed, seeds=seeds)
 
 
-def make_trials(job: Job, space: AbstractSpace, runs: int | None, total_steps: int | None, *, seed: int) -> list[Trial]:
-    """The space's first trials; the length is the caller's, or the function's own default."""
+def make_trials(
+    job: Job,
+    space: AbstractSpace,
+    runs: int | None,
+    total_steps: int | None,
+    *,
+    seed: int,
+    scales: Scales | None = None,
+) -> list[Trial]:
+    """The space's first trials, over all `scales`; the length is the caller's, or the function's own default."""
+    scales = scales or Scales()
+    if scales.lengths and total_steps is not None:
+        raise ValueError(
+            f"lengths and total_steps say the same, got {list(scales.lengths)} and {total_steps}. "
+            "Fix: leave out --steps (total_steps), or --lengths (lengths)"
+        )
     if runs is not None and runs < 1:
         raise ValueError(f"runs must be at least 1, got {runs}")
     if total_steps is not None and total_steps < 1:
         raise ValueError(f"total_steps must be at least 1, got {total_steps}")
-    if total_steps is None and not isinstance(space, TrialList):
+    if total_steps is None and not scales.lengths and not isinstance(space, TrialList):
         if job.function is None:
             raise SweepError("how many updates has a run of this command? Fix: --steps N (total_steps=N)")
         total_steps = functions.planned_steps(job.function)
-    return space.trials(runs, total_steps or 0, seed=seed)
+    return scales.trials(space, runs, total_steps or 0, seed=seed)
 
 
 def make_executor(
@@ -184,8 +202,11 @@ def make_executor(
     return RayExecutor(address, cpus_per_trial=need, gpus_per_trial=gpus or 0, ship=ship, timeout=timeout)
 
 
-def identity(job: Job, space: AbstractSpace, trials: Sequence[Trial], *, seed: int) -> dict[str, Any]:
+def identity(
+    job: Job, space: AbstractSpace, trials: Sequence[Trial], *, seed: int, scales: Scales | None = None
+) -> dict[str, Any]:
     """What tells this sweep from another: not how many runs, so that more can be asked for later."""
     steps = None if isinstance(space, TrialList) or not trials else trials[0].total_steps
-    job_said = {k: v for k, v in dataclasses.asdict(job).items() if v is not None and k != "cut_diverged"}
-    return {**job_said, "space": dict(space.identity()), "seed": seed, "total_steps": steps}
+    told_apart = {} if scales is None else scales.identity()
+    job_said = {k: v for k, v in job.as_dict().items() if v is not None and k not in ("cut_diverged", "scales")}
+    return {**job_said, **told_apart, "space": dict(space.identity()), "seed": seed, "total_steps": steps}

@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from lodestar._errors import SweepError
 
 GIVEN = ("schedule", "seed", "total_steps", "report", "settings")
+FLAGS = {"size": "sizes", "batch_size": "batches"}
 EXAMPLE = "def train(*, schedule, seed, total_steps, report)"
 
 
@@ -53,31 +54,42 @@ def name_of(function: Callable[..., Any]) -> str:
     return f"{Path(file).resolve()}:{path}"
 
 
-def check(name: str, function: Callable[..., Any], *, sets_rate: bool) -> None:
-    """Refuse what cannot be called with the five keywords. `sets_rate`: the sweep sets the learning rate."""
+def check(name: str, function: Callable[..., Any], *, sets_rate: bool, scales: Sequence[str] = ()) -> None:
+    """Refuse what cannot be called with the five keywords, and `scales`. `sets_rate`: the sweep sets the rate."""
     if not callable(function):
         raise SweepError(f"{name} is a {type(function).__name__}, not a function. Fix: name a function: {EXAMPLE}")
     if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
         raise SweepError(f"{name} is async or a generator. Fix: make it a plain function: {EXAMPLE}")
     parameters = inspect.signature(function).parameters.values()
     needs = [p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-    strange = [p.name for p in needs if p.name not in GIVEN or p.kind is p.POSITIONAL_ONLY]
+    strange = [p.name for p in needs if p.name not in (*GIVEN, *scales) or p.kind is p.POSITIONAL_ONLY]
     if strange:
         raise SweepError(
             f"{name} wants {strange[0]!r}, which a sweep cannot give: it gives {', '.join(GIVEN)}, as keywords. "
-            f"Fix: give {strange[0]!r} a default, or read it from settings; {EXAMPLE}"
+            f"Fix: {_cure(strange[0])}; {EXAMPLE}"
         )
+    for wanted in scales:
+        if wanted not in taken(function, scales):
+            raise SweepError(
+                f"{name} has no parameter {wanted!r}, so every trial would be of one {wanted.replace('_', ' ')}. "
+                f"Fix: def train(*, schedule, seed, total_steps, report, {wanted}), or leave out --{FLAGS[wanted]}"
+            )
     for wanted in ("report", "schedule") if sets_rate else ("report",):
         if wanted not in taken(function):
             raise SweepError(f"{name} has no parameter {wanted!r}, so the sweep would learn nothing. Fix: {EXAMPLE}")
 
 
-def taken(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Which of the five keywords `function` takes."""
+def _cure(name: str) -> str:
+    flag = f"--{FLAGS[name]} 16,8,4, or " if name in FLAGS else ""
+    return f"{flag}give {name!r} a default, or read it from settings"
+
+
+def taken(function: Callable[..., Any], scales: Sequence[str] = ()) -> tuple[str, ...]:
+    """Which of the five keywords, and of `scales`, `function` takes."""
     parameters = inspect.signature(function).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return GIVEN
-    return tuple(name for name in GIVEN if name in parameters)
+        return (*GIVEN, *scales)
+    return tuple(name for name in (*GIVEN, *scales) if name in parameters)
 
 
 def planned_steps(name: str) -> int:

@@ -7,6 +7,7 @@ terminal: `on_start` and `on_event` show what happens.
 
 import contextlib
 import dataclasses
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 OnEvent = Callable[[Event, SweepProgress], None]
 OnStart = Callable[[SweepProgress], None]
+log = logging.getLogger(__name__)
 MERGE_FROM = 20  # runs stored one by one, after which the store's many small files are made few
 
 
@@ -87,7 +89,7 @@ def run_trials(
     kept = store if isinstance(store, RunStore) else RunStore(store)
     folder = folder_beside(kept.address)
     with held(folder), contextlib.ExitStack() as stack:
-        journal = SweepJournal(folder, identity or dataclasses.asdict(job))
+        journal = SweepJournal(folder, identity or job.as_dict())
         if not add:
             journal.check_alone()
         listed = _listed(kept, trials)
@@ -141,8 +143,15 @@ def _pruner(prune: "Pruner", executor: AbstractExecutor, job: Job, store: RunSto
     from lodestar.sweep.prune import SweepPruner  # SciPy and the fit: workers import this file too
 
     pruner = SweepPruner(prune, executor, job)
-    wanted = (job.metric_name, job.direction, job.task)
-    pruner.remember(r for r in store.iter() if (r.metric_name, r.direction, r.facts.task) == wanted)
+    alike = [row for row in store.list() if (row.metric_name, row.facts.task) == (job.metric_name, job.task)]
+    ours = [row.name for row in alike if row.direction == job.direction]
+    if len(ours) < len(alike):
+        log.warning(
+            "%d of %d runs in the store have the same metric %r in the other direction, and are not learned from. Fix: "
+            "--direction %s, or a store of its own",
+            *(len(alike) - len(ours), len(alike), job.metric_name, "min" if job.direction == "max" else "max"),
+        )
+    pruner.remember(store.iter(ours) if ours else ())
     return pruner
 
 

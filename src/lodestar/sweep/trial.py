@@ -7,7 +7,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from lodestar.schedules import Schedule
 class Job:
     """The training job: `function` is "module:name" (importable where the trial runs) or `command` a shell line.
 
-    `cut_diverged` ends a trial early once its loss is lost; it is kept as diverged either way.
+    `cut_diverged` ends a trial early once its loss is lost; it is kept as diverged either way. `scales` are settings
+    that the function takes as keywords of their own: "size", "batch_size".
     """
 
     function: str | None = None
@@ -28,6 +29,12 @@ class Job:
     direction: str = "max"
     task: str | None = None
     cut_diverged: bool = True
+    scales: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, as it was before there were scales where there are none."""
+        plain = dataclasses.asdict(self)
+        return plain if self.scales else {name: value for name, value in plain.items() if name != "scales"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,6 +78,8 @@ class ReportFunction(Protocol):
 
 class TrainingFunction(Protocol):
     """Your training job. It is called with keywords, and takes those of these five it has parameters for.
+
+    A sweep over sizes or batches gives it `size` or `batch_size` as well, which it must take.
 
     It may return a mapping of names to plain values (a test score, a file's path): kept with the run's facts.
     """

@@ -21,6 +21,7 @@ from lodestar._errors import TableError, TrackerError
 from lodestar.importers import AbstractReader, import_runs
 from lodestar.importers.reader import ListedRun
 from lodestar.runs import RunStore, Scalar
+from lodestar.runs.scale import scale_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,6 +132,12 @@ class ReaderContract:
         for run, loss in zip(sorted(runs, key=lambda run: float(run.loss.values[0])), expected, strict=True):
             np.testing.assert_allclose(run.loss.values, loss, rtol=self.precision)
             assert len(run.metric) == self.points // 5 and len(run.lr) == self.points // 2
+
+    def test_an_import_knows_the_scale_of_a_run(self, place: Path, tmp_path: Path):
+        report = import_runs(self.open(place), RunStore(tmp_path / "store"))
+        for run in RunStore(tmp_path / "store").read():
+            assert scale_of(run).batch_size == (32 if self.keeps_config else None)
+        assert ("batch_size (32)" in report.scale.line) == self.keeps_config
 
     def test_a_second_import_fetches_only_what_is_new(self, place: Path, tmp_path: Path):
         store = RunStore(tmp_path / "store")

@@ -8,24 +8,29 @@ moment, the same call goes on: the store and the sweep's journal are all its mem
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lodestar._errors import FitError, MissingExtra, PrepareError, SweepError
-from lodestar.planning import SchedulePlan, plan
+from lodestar._errors import SweepError
+from lodestar.planning import SchedulePlan
 from lodestar.pruning import Pruner
 from lodestar.runs import Run, RunStore, Status
 from lodestar.sweep.call import make_executor, make_job, make_pruner, make_space, make_trials
 from lodestar.sweep.executors.executor import AbstractExecutor
 from lodestar.sweep.executors.local import LocalExecutor
 from lodestar.sweep.journal import folder_beside
+from lodestar.sweep.scales import Scales
 from lodestar.sweep.spaces import QuasiRandom
+from lodestar.sweep.steered import STEERING
 from lodestar.sweep.sweep import OnEvent, OnStart, SweepResult, run_trials
 from lodestar.sweep.trial import Job, Trial
+from lodestar.tuning.finish import make_plan, steered
 from lodestar.tuning.propose import Prospect, name_of, propose
+from lodestar.tuning.sizes import Sizes
 
-STARTUP = 5  # finished runs before the first proposal
+STARTUP = 5  # finished runs before the first proposal, and two of each size
 _ROUNDS = 2  # without a gain in sight, after which it ends
 _FAILED = 3  # rounds that made no run at all, after which it ends
 
@@ -43,7 +48,10 @@ class Round:
 
 @dataclasses.dataclass(frozen=True)
 class TuneResult:
-    """What tuning left. `plan` and `forecaster` are None where they could not be made: `note` then says why."""
+    """What tuning left. `plan` and `forecaster` are None where they could not be made: `note` then says why.
+
+    `best` is that of the full job; `final` the last run, if one was asked for, and `steering` what became of it.
+    """
 
     store: str
     budget: float
@@ -56,6 +64,7 @@ class TuneResult:
     forecaster: Path | None
     final: tuple[str, float] | None
     note: str
+    steering: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         plain = {key: value for key, value in vars(self).items() if key != "plan"}
@@ -75,6 +84,7 @@ def tune(
     command: str | None = None,
     total_steps: int | None = None,
     peak: tuple[float, float] | None = None,
+    sizes: Sequence[float] | None = None,
     executor: str | AbstractExecutor | None = None,
     jobs: int | None = None,
     threads: int = 1,
@@ -91,20 +101,23 @@ def tune(
 ) -> TuneResult:
     """Tune the schedule of `function` (or a shell `command`) with the work of `budget` full runs; runs go into `out`.
 
-    The other words are `run_sweep`'s. `final` makes one more run, beyond the budget, that follows the plan. `fit` are
-    words for `lodestar.fit`, which makes the forecaster; without it (False) there is no plan. Called again after a
-    kill, it goes on; with a larger budget, it goes further.
+    The other words are `run_sweep`'s. With `sizes` the function gets `size`; the largest is the full job, and a run of
+    a smaller one counts for its share of the work. `final` makes one more run of the full job, beyond the budget, that
+    the forecaster steers. `fit` are words for `lodestar.fit`, which makes it; without it (False) there is no plan.
+    Called again after a kill, it goes on; with a larger budget, it goes further.
     """
     if not (math.isfinite(budget) and budget >= 1):
         raise ValueError(f"budget is counted in full runs and must be at least 1, got {budget}. Fix: budget=20")
-    job = make_job(function, command, metric_name=metric_name, direction=direction, task=task)
+    scales = Scales.of(sizes)
+    facts: dict[str, Any] = {"metric_name": metric_name, "direction": direction, "task": task}
+    job = make_job(function, command, scales=scales.keywords, **facts)
     space = make_space("sobol", total_steps, seed=seed, peak=peak)
     assert isinstance(space, QuasiRandom)
     length = make_trials(job, space, 1, total_steps, seed=seed)[0].total_steps
     store = out if isinstance(out, RunStore) else RunStore(out)
     made = make_executor(executor, jobs=jobs, threads=threads, logs=folder_beside(store.address), timeout=trial_timeout)
-    pruner = make_pruner(prune, executor)
-    work = _Work(job, space, length, store, made, pruner, seed, on_start, on_event)
+    pruner = None if scales.sizes else make_pruner(prune)  # runs of several sizes have no one order
+    work = _Work(job, space, Sizes(scales.sizes), length, store, made, pruner, seed, on_start, on_event)
     if isinstance(made, LocalExecutor):
         with made:  # its workers live from round to round
             return work.carry_on(budget, on_round, final=final, fit=fit)
@@ -115,6 +128,7 @@ def tune(
 class _Work:
     job: Job
     space: QuasiRandom
+    sizes: Sizes
     length: int
     store: RunStore
     executor: AbstractExecutor
@@ -128,85 +142,97 @@ class _Work:
     ) -> TuneResult:
         early = self._rounds(budget, on_round)
         runs = self.runs()
-        planned, file, note = (None, None, "") if fit is False else self._plan(runs, {} if fit is True else fit)
-        last = None
-        if final and planned is not None:
-            trial = Trial(f"tune{self.seed}-final", self.seed, self.length, planned.schedule)
-            self._make([trial])
-            last = next(((run.name, run.final_metric) for run in self.store.iter([trial.name])), None)
+        words = {} if fit is True else fit
+        made = (
+            (None, None, "")
+            if words is False
+            else make_plan(runs, self.sizes, self._file, self.length, self.seed, words)
+        )
+        planned, file, note = made
+        last, told = self._final(runs, planned, file) if final and planned is not None else (None, "")
         pruned = sum(run.status is Status.CUT_SHORT for run in runs)
-        spent, best = spent_on(runs), _best(runs)
-        return TuneResult(self.store.address, budget, spent, len(runs), pruned, best, early, planned, file, last, note)
+        spent, best = self.sizes.spent(runs), _best(self.sizes.of_full(runs))
+        facts = (self.store.address, budget, spent, len(runs), pruned, best, early)
+        return TuneResult(*facts, planned, file, last, note, told)
+
+    def _final(
+        self, runs: Sequence[Run], planned: SchedulePlan, file: Path | None
+    ) -> tuple[tuple[str, float] | None, str]:
+        """One more run of the full job: steered where a function is tuned, else along the plan."""
+        name = f"tune{self.seed}-final-{len(runs)}"
+        settings = {} if self.sizes.full is None else {"size": self.sizes.full}
+        trial = Trial(name, self.seed, self.length, planned.schedule, settings)
+        job = self.job
+        if job.function is not None and file is not None:
+            job, trial = steered(job, trial, file, self.sizes.job(runs))
+        result = self._make([trial], job, prune=False)
+        run = next(iter(self.store.iter([name])), None) if name in self.store else None
+        if run is None:
+            return None, f"failed: {result.failed[-1].reason}" if result.failed else "failed before, see the journal"
+        told = run.facts.extra.get(STEERING, "followed the plan: a command reads all its rates before it starts")
+        return (run.name, run.final_metric), str(told)
+
+    @property
+    def _file(self) -> Path:
+        folder = folder_beside(self.store.address)
+        return folder.with_name(folder.name.removesuffix(".trials") + ".lodestar")
 
     def runs(self) -> list[Run]:
         """The runs of this tuning that are in the store, in their order."""
         there = self.store.list() if self.store.exists() else []
-        names = [row.name for row in there if row.name.startswith(f"tune{self.seed}-") and row.name[-1].isdigit()]
+        names = [row.name for row in there if re.fullmatch(rf"tune{self.seed}-\d+", row.name)]
         return list(self.store.read(sorted(names))) if names else []
 
     def _rounds(self, budget: float, on_round: Callable[[Round], None] | None) -> bool:
         """Trials until the budget is spent, or nothing is to be gained: then True."""
         runs = self.runs()
         number, idle, fruitless = 1 + max((int(run.name.rpartition("-")[2]) for run in runs), default=-1), 0, 0
-        while (left := budget - spent_on(runs)) >= 0.5:
-            count = max(1, min(self.executor.slots, round(left)))
-            prospect = self._prospect(runs, count, number)
+        while (left := budget - self.sizes.spent(runs)) >= self.sizes.least(runs) / 2:
+            wanted = self.sizes.next(runs, self.executor.slots, left)
+            prospect = self._prospect(runs, wanted, number)
             idle = idle + 1 if prospect is not None and not prospect.worth else 0
             if on_round is not None:
-                on_round(Round(budget, spent_on(runs), len(runs), _best(runs), prospect))
+                best = _best(self.sizes.of_full(runs))
+                on_round(Round(budget, self.sizes.spent(runs), len(runs), best, prospect))
             if idle >= _ROUNDS:
                 return True
-            trials = prospect.trials if prospect is not None else self._drawn(number, count)
-            result = self._make(trials)
-            number, before, runs = number + count, len(runs), self.runs()
+            result = self._make(prospect.trials if prospect is not None else self._drawn(number, wanted))
+            number, before, runs = number + len(wanted), len(runs), self.runs()
             fruitless = fruitless + 1 if len(runs) == before else 0
             if fruitless >= _FAILED:
                 why = f": {result.failed[-1].reason}" if result.failed else ""
                 raise SweepError(f"the trials of the last {_FAILED} rounds all failed{why}. Fix: mend the cause first")
         return False
 
-    def _prospect(self, runs: Sequence[Run], count: int, number: int) -> Prospect | None:
-        if sum(run.status is Status.FINISHED for run in runs) < STARTUP:
-            return None
-        return propose(runs, self.space, count, self.length, number=number, seed=self.seed)
+    def _prospect(self, runs: Sequence[Run], wanted: Sequence[float | None], number: int) -> Prospect | None:
+        finished = [run for run in runs if run.status is Status.FINISHED]
+        enough = len(finished) >= max(STARTUP, 2 * len(self.sizes.values)) and self.sizes.of_full(finished)
+        options: dict[str, Any] = {"number": number, "seed": self.seed, "sizes": self.sizes}
+        return propose(runs, self.space, wanted, self.length, **options) if enough else None
 
-    def _drawn(self, number: int, count: int) -> list[Trial]:
-        drawn = self.space.trials(number + count, self.length, seed=self.seed)[number:]
-        return [dataclasses.replace(trial, name=name_of(number + i, self.seed)) for i, trial in enumerate(drawn)]
+    def _drawn(self, number: int, wanted: Sequence[float | None]) -> list[Trial]:
+        drawn = self.space.trials(number + len(wanted), self.length, seed=self.seed)[number:]
+        facts = [{} if size is None else {"size": size} for size in wanted]
+        return [
+            dataclasses.replace(trial, name=name_of(number + i, self.seed), settings={**trial.settings, **facts[i]})
+            for i, trial in enumerate(drawn)
+        ]
 
-    def _make(self, trials: Sequence[Trial]) -> SweepResult:
-        identity = {**dataclasses.asdict(self.job), "tune": dict(self.space.identity()), "seed": self.seed}
+    def _make(self, trials: Sequence[Trial], job: Job | None = None, *, prune: bool = True) -> SweepResult:
+        identity = {**self.job.as_dict(), "tune": dict(self.space.identity()), "seed": self.seed}
+        if self.sizes.values:
+            identity["sizes"] = list(self.sizes.values)
         return run_trials(
-            self.job,
+            job or self.job,
             trials,
             self.store,
             self.executor,
             identity={**identity, "total_steps": self.length},
             add=False,
-            prune=self.pruner,
+            prune=self.pruner if prune else None,
             on_start=self.on_start,
             on_event=self.on_event,
         )
-
-    def _plan(self, runs: Sequence[Run], fit: Mapping[str, Any]) -> tuple[SchedulePlan | None, Path | None, str]:
-        """The plan, the forecaster's file, and a sentence where there is none."""
-        try:
-            from lodestar.fitting import fit as fit_forecaster
-
-            forecaster = fit_forecaster(runs, seed=self.seed, **fit)
-        except (FitError, PrepareError, MissingExtra, ModuleNotFoundError) as error:
-            return None, None, f"no plan was made: {error}"
-        folder = folder_beside(self.store.address)
-        path = folder.with_name(folder.name.removesuffix(".trials") + ".lodestar")
-        forecaster.save(path)
-        if forecaster.response is None:
-            return None, path, "no plan was made: too few runs finished to learn how training answers to the rate"
-        return plan(forecaster, self.length), path, ""
-
-
-def spent_on(runs: Sequence[Run]) -> float:
-    """The work of runs, in full runs."""
-    return sum(min(run.last_step / run.total_steps, 1.0) for run in runs)
 
 
 def _best(runs: Sequence[Run]) -> tuple[str, float] | None:

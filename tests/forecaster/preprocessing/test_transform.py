@@ -90,3 +90,10 @@ def test_the_normaliser_survives_its_own_dictionary():
 def test_a_spread_of_zero_is_refused():
     with pytest.raises(ValueError, match="std > 0"):
         Channel(Transform(Kind.LOG), 0.0, 0.0)
+
+
+@pytest.mark.parametrize("top", [1.0, 100.0])
+def test_what_is_shown_can_be(top):
+    """A forecast far out is no accuracy below nought or above the top."""
+    made = Transform(Kind.COMPLEMENT, floor=1e-3, top=top).shown([-20.0, 0.0, 20.0])
+    assert made.tolist() == [0.0, pytest.approx(top * 1e-3), top]

@@ -64,4 +64,4 @@ def test_a_sweep_of_the_full_network_keeps_its_identity():
 
 def test_a_task_without_a_narrower_network_is_told():
     with pytest.raises(BenchError, match="no narrower network"):
-        narrower("manual-gru", "smoke", 4)
+        narrower("fmnist-cnn", "smoke", 4)

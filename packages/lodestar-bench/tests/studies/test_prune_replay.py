@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from lodestar.runs import Direction, Run, RunStore, Series
-from lodestar_bench.studies.prune_replay import NOBODY, Nobody, Recorded, read, replay, rows_of, stoppers, table, work
+from lodestar_bench.studies.prune_replay import replay, rows_of, table, work
+from lodestar_bench.studies.pruners import NOBODY, Nobody, stoppers
+from lodestar_bench.studies.recorded import Recorded, read
 
 OURS = ("lodestar", "lodestar, no rates")  # their fits take seconds; the product's own tests have them
 

@@ -37,6 +37,10 @@ class Channel:
         """Model units to user's units."""
         return self.transform.inverse(np.asarray(values, dtype=np.float64) * self.std + self.mean)
 
+    def shown(self, values: ArrayLike) -> NDArray[np.float64]:
+        """`inverse`, within what such values can be."""
+        return self.transform.shown(np.asarray(values, dtype=np.float64) * self.std + self.mean)
+
 
 @dataclasses.dataclass(frozen=True)
 class Normaliser:
@@ -58,6 +62,10 @@ class Normaliser:
     def inverse(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """An array (..., 3) in model units to user's units."""
         return np.stack([c.inverse(values[..., i]) for i, c in enumerate(self.channels)], axis=-1)
+
+    def shown(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """`inverse` of (..., 3), within what such values can be."""
+        return np.stack([c.shown(values[..., i]) for i, c in enumerate(self.channels)], axis=-1)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for a file header."""

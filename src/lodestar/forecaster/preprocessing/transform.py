@@ -59,6 +59,11 @@ class Transform:
             return self.top * ((1.0 + self.floor) - np.exp(np.minimum(-y, 700.0)))
         return y
 
+    def shown(self, values: ArrayLike) -> NDArray[np.float64]:
+        """`inverse`, and into what such values can be: a forecast far out is no accuracy below nought."""
+        back = self.inverse(values)
+        return np.clip(back, 0.0, self.top) if self.kind is Kind.COMPLEMENT else back
+
 
 def metric_transform(values: ArrayLike, direction: Direction, kind: MetricKind = "auto") -> Transform:
     """The transform for a validation metric: stated, or judged from its values and direction."""

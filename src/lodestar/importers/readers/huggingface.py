@@ -3,6 +3,7 @@
 One run an output folder, from the latest state in it (each state holds the whole history up to then). The entry with
 the totals of a finished training (`train_runtime`, the mean `train_loss`) is no point of a curve and is left out.
 Arguments are read from `training_args.json` if someone wrote one; `training_args.bin` is a pickle, and is never opened.
+Of the model's own `config.json` the width is taken.
 """
 
 import dataclasses
@@ -16,10 +17,13 @@ from lodestar.importers.reader import Curves, ListedRun, LoggedCurve
 from lodestar.importers.readers._folder import AbstractFolderReader
 from lodestar.importers.readers._settings_file import flat, is_number, read_json, read_settings
 from lodestar.runs import Scalar
+from lodestar.runs.fact_names import named
 from lodestar.runs.note import Note
 
 FILE = "trainer_state.json"
 _FACTS = ("max_steps", "num_train_epochs", "train_batch_size", "logging_steps", "eval_steps", "save_steps")
+_TOKENS = "num_input_tokens_seen"
+_MODEL = "config.json"
 _TOTALS = "train_runtime"
 
 
@@ -87,11 +91,24 @@ def _history(state: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _config(state: Mapping[str, Any], *folders: Path) -> tuple[dict[str, Scalar], tuple[Note, ...]]:
     config = flat({name: state[name] for name in _FACTS if name in state})
+    tokens = state.get(_TOKENS)
+    if isinstance(tokens, int) and tokens > 0:
+        config[_TOKENS] = tokens
+    config |= _width(folders)
     for folder in folders:
         settings, notes = read_settings(folder / "training_args.json")
         if settings or notes:
             return settings | config, notes
     return config, ()
+
+
+def _width(folders: Sequence[Path]) -> dict[str, Scalar]:
+    """What the model's config says of its width, if it lies there; its trouble is not that of the run."""
+    for folder in folders:
+        settings, _ = read_settings(folder / _MODEL)
+        if settings:
+            return {f"model.{key}": settings[key] for key in named(settings, "width") if "." not in key}
+    return {}
 
 
 def _how_it_stands(state: Mapping[str, Any]) -> str:

@@ -26,7 +26,7 @@ def write_page(path: str | os.PathLike[str], title: str, sections: Sequence[Sect
     """Write the page, whole or not at all; returns its path."""
     target = Path(path)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        _disk.make_folder(target.parent)
     except OSError as error:
         raise StoreError(_disk.cannot_write(target, error)) from error
     _disk.write_whole(target, page(title, sections, lead).encode("utf-8", "replace"))

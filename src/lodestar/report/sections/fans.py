@@ -8,6 +8,7 @@ import numpy as np
 
 from lodestar._errors import LodestarError
 from lodestar.forecaster import Forecast, Forecaster
+from lodestar.forecaster.at_scale import for_run
 from lodestar.report.html import Axis, Chart, Line, Mark, Shading, thin
 from lodestar.report.sections.examples import limits
 from lodestar.report.sections.steered import SteeredRun
@@ -24,11 +25,9 @@ def fan_charts(steered: SteeredRun, forecaster: Forecaster | None) -> list[Chart
     run = steered.run
     if run is None or forecaster is None or run.direction is not forecaster.direction:
         return []
+    at = for_run(forecaster, run)
     try:
-        fans = [
-            {level: forecaster.forecast(forecaster.context_of(run, seen), level) for level in LEVELS}
-            for seen in MOMENTS
-        ]
+        fans = [{level: at.forecast(at.context_of(run, seen), level) for level in LEVELS} for seen in MOMENTS]
     except LodestarError:
         return []
     smooth = forecaster.recipe.to_points(run.loss, run.metric, run.lr, run.total_steps)

@@ -16,6 +16,7 @@ from lodestar.fitting.dataset import DEFAULT_SMOOTHING
 from lodestar.forecaster.preprocessing.smooth import smooth
 from lodestar.report.html.thin import corners, thin
 from lodestar.runs.run import OUR_MODE, Direction, Run, Series, Status
+from lodestar.runs.scale import Scale, scale_of
 from lodestar.schedules import recognise
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -43,6 +44,7 @@ class Glimpse:
     excluded: str = ""  # why a fit would exclude it: it diverged, never learned, or is stuck beside the others
     steered: bool = False  # by Lodestar
     ending: Ending | None = None
+    scale: Scale | None = None
 
     @property
     def what(self) -> tuple[str, str, Direction]:
@@ -76,6 +78,7 @@ def glimpse(run: Run) -> Glimpse:
         excluded=excluded,
         steered=run.facts.extra.get(OUR_MODE) == "steer",
         ending=ending(run) if known else None,
+        scale=scale_of(run),
     )
 
 

@@ -19,6 +19,7 @@ from lodestar.report.sections.compare import compare_blocks
 from lodestar.report.sections.findings import finding_blocks
 from lodestar.report.sections.glimpse import DRAWN, Glimpse, glimpses, without_stuck
 from lodestar.report.sections.quality import quality_blocks
+from lodestar.report.sections.rates import rate_blocks
 from lodestar.report.sections.steered import SteeredRun, join_runs
 from lodestar.report.sections.steered_runs import steered_blocks
 from lodestar.report.sections.sweep import sets, sweep_blocks
@@ -79,6 +80,7 @@ def build_report(
         "The sweep at a glance": sweep_blocks(seen, thinned),
         "Comparison": [*against_blocks(seen), *compare_blocks(seen)],
         "Steered runs": steered_blocks(joined, forecaster) if joined else [],
+        "How the best rate moves": rate_blocks(forecaster, seen) if forecaster is not None else [],
         "Forecaster": quality_blocks(quality, len(own)) if quality is not None else [],
         "Doctor's findings": finding_blocks(diagnosis),
     }

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lodestar import _disk
 from lodestar._extras import update_line
 from lodestar._plain import from_json, number, shown, whole
 
@@ -91,7 +92,7 @@ def read_waiting(path: Path) -> tuple[str | None, Command] | None:
     try:
         if path.stat().st_size > _LARGEST:
             raise ValueError("it is larger than any command")
-        content = from_json(path.read_bytes(), finite=True)
+        content = from_json(_disk.read_whole(path), finite=True)
     except FileNotFoundError:
         return None
     if not isinstance(content, dict) or content.get("format") != FORMAT:

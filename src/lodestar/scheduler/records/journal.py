@@ -70,6 +70,10 @@ class Journal:
         if text:
             self.warn("copy", text, 0)
 
+    def know(self, facts: dict[str, Any]) -> None:
+        """What is known of the run, for the head of its log; before the first line is written."""
+        self._header["run"]["facts"] = facts
+
     def decide(self, decision: Decision) -> None:
         """Keep a decision."""
         self.entries.decisions.append(decision)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from lodestar import _disk
+from lodestar._credentials import cleaned, safe_cause
 from lodestar._errors import LodestarError
 from lodestar._extras import update_line
 from lodestar.scheduler.records.decision import Decision
@@ -68,14 +69,13 @@ class LogWriter:
         self.path = Path(path)
         self._size: int | None = None  # of the file as we left it; None: what we have written is not all there
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            _disk.make_folder(self.path.parent)
             with self.path.open("ab"):
                 pass
         except OSError as error:
             if not _disk.is_full(error):
-                raise ValueError(
-                    f"log must be a file that can be written, got {self.path}: {error}. Fix: another path"
-                ) from error
+                text = f"log must be a file that can be written, got {self.path}: {error}. Fix: another path"
+                raise ValueError(cleaned(text)) from safe_cause(error)
 
     def append(self, records: Sequence[Record], whole: Callable[[], list[Record]]) -> tuple[str, str] | None:
         """Add lines; where the file lacks what came before, those of `whole()`. Returns what went wrong, and its kind.
@@ -86,7 +86,7 @@ class LogWriter:
         try:
             if self._size is not None and _length(self.path) > self._size:
                 moved = self._moved()
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            _disk.make_folder(self.path.parent)
             with self.path.open("ab+", buffering=0) as stream:
                 size = stream.seek(0, os.SEEK_END)
                 lines = _lines(records if size == self._size else whole())
@@ -142,7 +142,7 @@ def read_log(path: str | os.PathLike[str], job: int | None = None) -> Log:
 def read_jobs(path: str | os.PathLike[str]) -> list[Log]:
     """Every job in a log that has decided more than how to begin; the last job in any case."""
     try:
-        lines = Path(path).read_bytes().split(b"\n")
+        lines = _disk.read_whole(Path(path)).split(b"\n")
     except OSError as error:
         raise LodestarError(f"the log {path} cannot be read: {error}. Fix: pass the file given as log=...") from error
     jobs, skipped, newest = _jobs(lines)

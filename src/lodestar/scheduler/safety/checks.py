@@ -161,10 +161,11 @@ def counted(updates: int, calls: int, total: int) -> Finding | None:
     return None
 
 
-def overruled(applied: float, planned: float, step: int) -> Finding:
-    """The optimizer's rate is not the one that was set."""
+def overruled(rate: float, planned: float, step: int, applied: bool) -> Finding:
+    """The optimizer's rate is not the one that was set; `applied`: and update `step` is made at it."""
+    where = f"the rate applied at update {step} is" if applied else f"before update {step} the rate was set to"
     return (
         "rate overruled",
-        f"the rate applied at update {step} is {applied:.4g}, the rate planned {planned:.4g}: something else sets it "
-        "as well, another scheduler on the same optimizer? Fix: take the other one out, or detach() this one",
+        f"{where} {rate:.4g}, the rate planned {planned:.4g}: something else sets it as well, another scheduler on the "
+        "same optimizer? Fix: take the other one out, or detach() this one",
     )

@@ -9,15 +9,19 @@ import dataclasses
 import difflib
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from lodestar.forecaster.job import KnownJob, Range
+from lodestar.forecaster.scale_law import LENGTH, QUANTITIES
 from lodestar.runs.metric_name import HIGHER, LOWER, guess_direction, tokens
 from lodestar.runs.run import Direction
+from lodestar.runs.scale import FACTS, optimizer_key
 from lodestar.scheduler.inputs import number_of
 
 Finding = tuple[str, str]  # kind, sentence
+_SMALLEST = math.ulp(0.0)
+_LEAST = {"batch_size": _SMALLEST, "parameters": _SMALLEST, "width": _SMALLEST, "weight_decay": 0.0}
 _FAR = 2.0  # a batch or a size beyond the runs' by this factor is worth a word
 _FAR_STEPS = 5.0  # so is a length, by this one
 _UNITS = {"share": ", a share in 0 to 1", "percent": ", in per cent", "loss": ", loss-like"}
@@ -33,6 +37,8 @@ class Job:
     optimizer: str | None = None
     batch_size: float | None = None
     parameters: float | None = None
+    width: float | None = None
+    weight_decay: float | None = None
     updates: float | None = None  # that the job will make by its own reckoning
     lr: float | None = None  # the optimizer's own, as the user made it
 
@@ -48,11 +54,27 @@ class Job:
                 raise ValueError(f"job has no {key!r}, got {key!r}: {value!r}. Fix: {hint}")
             text = "str" in str(known[key])
             values[key] = value if text or value is None else number_of(value)
-            wrong = not isinstance(values[key], str) if text else not math.isfinite(values[key] or 1.0)
+            least = _LEAST.get(key, -math.inf)
+            wrong = not isinstance(values[key], str) if text else not _within(values[key], least)
             if value is not None and (values[key] is None or wrong):
-                rule = "a text" if text else "a finite number"
+                bound = {0.0: " >= 0", _SMALLEST: " above 0"}.get(least, "")
+                rule = "a text" if text else f"a finite number{bound}"
                 raise ValueError(f"job's {key} must be {rule}, got {value!r}. Fix: job={{'optimizer': 'AdamW'}}")
         return cls(**values)
+
+    def quantities(self, total_steps: float) -> dict[str, float | None]:
+        """What a law over sizes asks of a job."""
+        return {name: getattr(self, name, None) for name in QUANTITIES} | {LENGTH: float(total_steps)}
+
+    def over(self, other: "Job") -> "Job":
+        """This, with what `other` says where this says nothing."""
+        return dataclasses.replace(other, **{key: value for key, value in vars(self).items() if value is not None})
+
+    @property
+    def scale(self) -> dict[str, Any]:
+        """The facts that an import of the run would read its scale from; whole numbers as such."""
+        known = {name: getattr(self, name) for name in FACTS if getattr(self, name, None) is not None}
+        return {key: int(v) if isinstance(v, float) and v.is_integer() else v for key, v in known.items()}
 
 
 def check_metric(job: Job, known: KnownJob, stated: str | None) -> None:
@@ -73,33 +95,23 @@ def check_metric(job: Job, known: KnownJob, stated: str | None) -> None:
     )
 
 
-def differences(job: Job, known: KnownJob, total_steps: int) -> Iterator[Finding]:
-    """What else is not as it was in the training runs."""
+def differences(job: Job, known: KnownJob, total_steps: int, covered: Collection[str] = ()) -> Iterator[Finding]:
+    """What else is not as it was in the training runs; `covered`: quantities whose effect a law over sizes knows."""
     if job.metric and known.metric_name and not same_metric(job.metric, known.metric_name):
         yield (
             "job metric",
             _other("metric", job.metric, (known.metric_name,), "report that one, or fit anew"),
         )
-    if job.optimizer and known.optimizers and _plain(job.optimizer) not in map(_plain, known.optimizers):
+    if job.optimizer and known.optimizers and optimizer_key(job.optimizer) not in map(optimizer_key, known.optimizers):
         yield "job optimizer", _other("optimizer", job.optimizer, known.optimizers, "fit on runs with this optimizer")
     if job.task and known.tasks and job.task not in known.tasks:
         yield "job task", _other("task", job.task, known.tasks, "fit on runs of this task")
-    yield from _far(
-        "batch_size",
-        "batch size",
-        job.batch_size,
-        known.batch_sizes,
-        _FAR,
-        _RATES,
-    )
-    yield from _far(
-        "parameters",
-        "size",
-        job.parameters,
-        known.parameters,
-        _FAR,
-        _RATES,
-    )
+    free = {name: None if name in covered else getattr(job, name) for name in ("batch_size", "width", "parameters")}
+    yield from _far("batch_size", "batch size", free["batch_size"], known.batch_sizes, _FAR, _RATES)
+    if job.width is not None and known.widths is not None:
+        yield from _far("width", "width", free["width"], known.widths, _FAR, _RATES)
+    elif "width" not in covered:
+        yield from _far("parameters", "size", free["parameters"], known.parameters, _FAR, _RATES)
     units = "count optimizer updates, not batches, samples or epochs, in total_steps, if you have not"
     yield from _far("total_steps", "length in updates", total_steps, known.total_steps, _FAR_STEPS, units)
     if job.updates and not 0.9 <= total_steps / job.updates <= 1.1:
@@ -138,9 +150,8 @@ def _far(
     yield f"job {key}", f"the job's {what} is {value:,.0f}, the forecaster's runs had {was}. Fix: {advice}"
 
 
-def _plain(optimizer: str) -> str:
-    """'torch.optim.AdamW', 'adam_w' and 'AdamW' alike."""
-    return re.sub(r"[^a-z0-9]", "", optimizer.split(".")[-1].lower())
+def _within(number: float | None, least: float) -> bool:
+    return number is None or (math.isfinite(number) and number >= least)
 
 
 def _more(direction: Direction) -> str:

@@ -1,6 +1,7 @@
 """The initial plan: before the first window there is nothing of this run to encode, so past runs are (step 1).
 
-"search" looks for the best schedule, where the forecaster knows schedules; where it does not, it is "whole".
+"search" looks for the best schedule, where the forecaster knows schedules; where it does not, it is "whole". "auto" is
+"search" for a job that the law over sizes has placed, where that was measured to be better, and else "whole".
 "first-window" is the paper's: the best past run's first window. It cannot know the rest of that run's schedule, so
 "whole" encodes whole runs: those whose forecast final metric is best, less the members' disagreement about it. Comes
 in: a forecaster with reference runs, best first. Goes out: a planned run of full length, averaged over the chosen runs
@@ -26,7 +27,7 @@ def initial_plan(forecaster: Forecaster, window: int, settings: Settings) -> tup
             "the forecaster's reference runs must hold at least one run to begin with, got none. "
             "Fix: fit again on runs that finished"
         )
-    if settings.initial_plan == "search" and forecaster.response is not None:
+    if chosen_plan(forecaster, settings) == "search" and forecaster.response is not None:
         return planned_by_search(forecaster)
     whole = settings.initial_plan != "first-window"
     latents = _encoded(forecaster, forecaster.points if whole else window)
@@ -37,6 +38,13 @@ def initial_plan(forecaster: Forecaster, window: int, settings: Settings) -> tup
     parts = ((curves.lr, channels.lr), (curves.loss, channels.loss), (curves.metric, channels.metric))
     planned = PlannedRun(0, *(mean(part.reshape(-1, part.shape[-1]), channel) for part, channel in parts))
     return planned, f"the best past runs: {', '.join(forecaster.references.names[run] for run in chosen)}"
+
+
+def chosen_plan(forecaster: Forecaster, settings: Settings) -> str:
+    """The setting, "auto" made one of the others."""
+    if settings.initial_plan != "auto":
+        return settings.initial_plan
+    return "search" if forecaster.placed and forecaster.response is not None else "whole"
 
 
 def _encoded(forecaster: Forecaster, stop: int) -> NDArray[np.float64]:

@@ -12,19 +12,19 @@ import dataclasses
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lodestar.forecaster import Context, Forecaster
+from lodestar.forecaster.misfit import HELD_OUT_UNLIKE, expected_misfit, misfits, past_contexts, usual_misfit
 from lodestar.forecaster.preprocessing.normaliser import LOSS, LR, METRIC
 from lodestar.forecaster.preprocessing.recipe import Points
 
 FIRST, LAST = 0.15, 0.3  # of the run: when a factor is looked for; before there is too little to see
 _STEP = math.sqrt(2.0)
 _LEAST_POINTS = 3
-_LOOKED_AT = 16  # past runs
 _MOST_LAG = 4  # points
 _SAME = math.log(1.2)
 _USUAL = math.log(2.0)  # factors are expected to be about so far from 1, either way
+_REACH = 1.2816  # deviations of the law over sizes that a factor may move a plan made by it: its 80 % interval
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,31 +58,47 @@ def same(factor: float, other: float) -> bool:
 def find_rescale(forecaster: Forecaster, points: Points, seen: int, widest: float, unlike: float) -> Rescale | None:
     """The factor, from 1/widest to widest, that explains the first `seen` points; 1 for a run that is not `unlike`.
 
+    No run counts as unlike that is forecast no worse than runs which the fit held out. Where the law over sizes has
+    placed the job, what it leaves open is all there is to correct: it bounds the factor, and what the run's level may
+    be off counts as usual.
     The mean over all factors, each weighed by how little it leaves unexplained beside the best one and by how usual it
     is: the best one alone swings from seed to seed. None where too little was observed to tell.
     """
     mask = points.mask[:seen]
     if min(mask[:, LOSS].sum(), mask[:, METRIC].sum()) < _LEAST_POINTS:
         return None
-    references = forecaster.references
-    past = [references.context(run, 0, seen) for run in range(min(_LOOKED_AT, len(references)))]
+    past = past_contexts(forecaster, seen)
     delayed = [_delayed(points, lag) for lag in range(_most_lag(past) + 1)]
     contexts = [_rescaled(forecaster, live, seen, 1.0) for live in delayed]
-    misfits = _misfits(forecaster, [*contexts, *past], levels=True)
-    own, others = misfits[: len(contexts)], misfits[len(contexts) :]
+    own = misfits(forecaster, contexts, levels=True)
     if not np.isfinite(own).any():
         return None
-    points = delayed[int(np.nanargmin(own))]
-    badly = float(np.nanmin(own)) / max(float(np.median(others)), 1e-9) if len(others) else math.inf
-    if not badly > unlike:
+    best = int(np.nanargmin(own))
+    points, usual = delayed[best], usual_misfit(forecaster, past) + expected_misfit(forecaster, contexts[best])
+    badly = float(np.nanmin(own)) / usual if math.isfinite(usual) else math.inf
+    if not badly > max(unlike, held_out_unlike(forecaster)):
         return Rescale(1.0, float(badly)) if math.isfinite(badly) else None
-    reach = max(1, round(math.log(widest) / math.log(_STEP)))
-    logs = np.log(_STEP) * np.arange(-reach, reach + 1)
-    left = _misfits(forecaster, [_rescaled(forecaster, points, seen, math.exp(log)) for log in logs], levels=False)
+    expected, most = _open(forecaster, math.log(widest))
+    logs = np.linspace(-most, most, 2 * max(1, round(most / math.log(_STEP))) + 1)
+    left = misfits(forecaster, [_rescaled(forecaster, points, seen, math.exp(log)) for log in logs], levels=False)
     if not (np.all(np.isfinite(left)) and left.min() > 0):
         return None
-    weights = np.exp(1.0 - left / left.min() - 0.5 * (logs / _USUAL) ** 2)
+    weights = np.exp(1.0 - left / left.min() - 0.5 * (logs / expected) ** 2)
     return Rescale(math.exp(float(weights @ logs / weights.sum())), float(badly))
+
+
+def _open(forecaster: Forecaster, widest: float) -> tuple[float, float]:
+    """How large a factor's logarithm is expected to be, and how large it may be."""
+    if not forecaster.placed:
+        return _USUAL, widest
+    doubt = max(forecaster.rate_doubt, 1e-3)
+    return min(_USUAL, doubt), min(widest, _REACH * doubt)
+
+
+def held_out_unlike(forecaster: Forecaster) -> float:
+    """How badly the worst of the runs that the fit held out was forecast, in the same units; 0 where none was."""
+    found = forecaster.quality.get(HELD_OUT_UNLIKE, 0.0)
+    return float(found) if isinstance(found, int | float) and math.isfinite(found) else 0.0
 
 
 def _most_lag(past: list[Context]) -> int:
@@ -105,16 +121,3 @@ def _rescaled(forecaster: Forecaster, points: Points, seen: int, factor: float) 
     values = points.values.copy()
     values[:, LR] *= factor
     return Context(forecaster.recipe.normalised(Points(values, points.mask))[:seen], points.mask[:seen], 0)
-
-
-def _misfits(forecaster: Forecaster, contexts: list[Context], *, levels: bool) -> NDArray[np.float64]:
-    """How far each context's loss and metric lie from its forecast: mean square, or variance if levels do not count."""
-    times = forecaster.times[: contexts[0].stop]
-    forecast = forecaster.network.decode(forecaster.encode(*contexts), times).mean(axis=0)
-    found = np.zeros(len(contexts))
-    for place, context in enumerate(contexts):
-        for channel in (LOSS, METRIC):
-            here = context.mask[:, channel]
-            off = (forecast[place, :, channel] - context.values[:, channel])[here]
-            found[place] += np.mean(off**2) if levels else np.var(off)
-    return found

@@ -67,6 +67,13 @@ class Flights:
         self._flights.clear()
         self._ray.kill(self._mailbox)
 
+    def stop_trial(self, trial: Trial, reason: str) -> bool:
+        """Ask a trial to end at one of its next reports; False if it is not under way."""
+        names = [flight.name for flight in self._flights.values() if flight.trial == trial]
+        for name in names:
+            self._mailbox.stop.remote(name, reason)
+        return bool(names)
+
     def _send(self) -> None:
         """As many as there is room for, and some more that wait: they fill gaps at once, and ask for new nodes."""
         slots = self._room()

@@ -26,27 +26,56 @@ def make_trial(
     where = _where()
     try:
         message: dict[str, Any] = {}
-        executor = _executor(threads)
+        executor, answers = _executor(threads), _Answers(mailbox, flight)
         executor.timeout = timeout
         for event in executor.run(Job(**job), [wire.trial_of(trial)]):
             message = _plain(event, where)
             if message["kind"] in ("started", "report"):
-                mailbox.tell.remote(flight, message)  # nobody waits for it, and a lost one is no loss
+                why = answers.tell(message)
+                if why is not None:
+                    executor.stop(event.trial, why)
         return message
     except LodestarError as error:
         return {"kind": "unusable", "where": where, "reason": str(error)}
 
 
+class _Answers:
+    """Tells the mailbox, and hears at the next message what it answered: nobody waits, and a lost one is no loss."""
+
+    def __init__(self, mailbox: Any, flight: str):
+        self._mailbox, self._flight = mailbox, flight
+        self._asked: list[Any] = []
+
+    def tell(self, message: Mapping[str, Any]) -> str | None:
+        """Why the trial is to be stopped, if it is."""
+        import ray
+        from ray.exceptions import RayError
+
+        self._asked.append(self._mailbox.tell.remote(self._flight, message))
+        ready, self._asked = ray.wait(self._asked, num_returns=len(self._asked), timeout=0)
+        try:
+            return next((why for why in ray.get(ready) if why is not None), None)
+        except RayError:  # the mailbox moved to another node
+            return None
+
+
 class Mailbox:
-    """Holds messages of running trials until the sweep takes them."""
+    """Holds messages of running trials until the sweep takes them, and what it has to say to them."""
 
     def __init__(self):
         self._held: list[tuple[str, dict[str, Any]]] = []
+        self._stopped: dict[str, str] = {}
         self._some = asyncio.Event()
 
-    async def tell(self, flight: str, message: dict[str, Any]) -> None:
+    async def tell(self, flight: str, message: dict[str, Any]) -> str | None:
+        """Take a message; the answer is why the trial is to be stopped, if it is."""
         self._held.append((flight, message))
         self._some.set()
+        return self._stopped.get(flight)
+
+    async def stop(self, flight: str, reason: str) -> None:
+        """The trial is to be stopped at its next message."""
+        self._stopped[flight] = reason
 
     async def take(self, seconds: float) -> list[tuple[str, dict[str, Any]]]:
         """All messages; waits up to `seconds` for the first."""

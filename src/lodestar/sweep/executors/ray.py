@@ -48,6 +48,7 @@ class RayExecutor(AbstractExecutor):
         self._address, self._ship, self._runtime_env = address, ship, runtime_env
         self._need = Need(cpus_per_trial, gpus_per_trial, max_retries, None if timeout is None else seconds_of(timeout))
         self._cluster: RayCluster | None = None
+        self._flights: Flights | None = None
 
     @property
     def slots(self) -> int:
@@ -59,13 +60,17 @@ class RayExecutor(AbstractExecutor):
         try:
             if cluster.local and not self.slots:
                 raise SweepError(f"this machine cannot run a trial that needs {self._need}. Fix: --cpus, --gpus")
-            flights = Flights(cluster, _as_found_there(job), iter(trials), self._need)
+            flights = self._flights = Flights(cluster, _as_found_there(job), iter(trials), self._need)
             try:
                 yield from flights.fly()
             finally:
+                self._flights = None
                 flights.stop()
         finally:
             self.close()
+
+    def stop(self, trial: Trial, reason: str) -> bool:
+        return self._flights is not None and self._flights.stop_trial(trial, reason)
 
     def close(self) -> None:
         """Leave the cluster, if this executor connected to it. `run` does so at its end."""

@@ -45,6 +45,7 @@ def run(command: str, trial: Trial, recorder: Recorder) -> dict[str, Any]:
 def _files(trial: Trial, folder: Path) -> dict[str, str]:
     """What stands for each placeholder; files are written."""
     given = {"seed": str(trial.seed), "total_steps": str(trial.total_steps), "report": str(folder / "report.jsonl")}
+    given |= {name: str(trial.settings[name]) for name in ("size", "batch_size") if name in trial.settings}
     Path(given["report"]).touch()
     if trial.schedule is not None:
         rates = [float(rate) for rate in trial.schedule.rates]

@@ -20,7 +20,7 @@ def check(job: Job, *, sets_rate: bool = True) -> None:
     if (job.function is None) == (job.command is None):
         raise SweepError("a sweep needs a function or a command, one of them. Fix: module:name, or --command '...'")
     if job.function is not None:
-        functions.check(job.function, functions.find(job.function), sets_rate=sets_rate)
+        functions.check(job.function, functions.find(job.function), sets_rate=sets_rate, scales=job.scales)
 
 
 def carry_out(
@@ -83,8 +83,9 @@ def _start(job: Job, trial: Trial) -> Callable[[Recorder], Any]:
     if job.command is not None:
         return lambda recorder: shell.run(job.command or "", trial, recorder)
     function = functions.find(job.function or "")
-    given = {**vars(trial), "settings": dict(trial.settings)}
-    takes = functions.taken(function)
+    own = {name: trial.settings[name] for name in job.scales if name in trial.settings}
+    given = {**vars(trial), **own, "settings": dict(trial.settings)}
+    takes = functions.taken(function, tuple(own))
     return lambda recorder: function(**{name: {**given, "report": recorder}[name] for name in takes})
 
 

@@ -28,9 +28,9 @@ SIZES = {
 }
 
 
-def model(scale: str) -> Model:
+def model(scale: str, narrower: int = 1) -> Model:
     """One recurrent layer."""
-    return gru(signs=SIGNS, embedding=32, width=SIZES[scale].width)
+    return gru(signs=SIGNS, embedding=32, width=SIZES[scale].width // narrower)
 
 
 def text() -> str:
@@ -77,4 +77,4 @@ def problem(scale: str) -> Classification:
     )
 
 
-TASK = Task("manual-gru", "a recurrent network reads the Python manual, sign by sign", problem, model)
+TASK = Task("manual-gru", "a recurrent network reads the Python manual, sign by sign", problem, model, narrow=model)

@@ -1,0 +1,128 @@
+"""A forecaster turned to a job's size, batch and length, and what a person should know of that.
+
+Comes in: a forecaster and what the job states. Goes out: the forecaster in the job's units, a sentence of what the law
+over sizes makes of it, and a warning for everything that is a guess: one value only in past runs, a job far outside
+them, a job that does not state what past runs differ in. NumPy only.
+"""
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping
+
+from lodestar.forecaster.forecaster import Forecaster
+from lodestar.forecaster.scale_law import LENGTH, MOST_BEYOND, QUANTITIES, SIZES, Quantity, ScaleLaw
+from lodestar.runs.run import Run
+from lodestar.runs.scale import scale_of
+
+Job = Mapping[str, float | None]  # quantities by name; None: not stated
+Warned = tuple[str, str]  # kind, sentence
+_FAR = 10.0  # times outside the known values: worth a word
+
+
+@dataclasses.dataclass(frozen=True)
+class AtScale:
+    """The forecaster in a job's units; `words` are empty where nothing changes."""
+
+    forecaster: Forecaster
+    words: str
+    warnings: tuple[Warned, ...]
+
+
+def at_scale(forecaster: Forecaster, job: Job) -> AtScale:
+    """Turn a forecaster to a job. Beyond a hundred times the known values the law is followed no further."""
+    for name, value in job.items():
+        if name not in QUANTITIES:
+            raise ValueError(f"a job's scale has no {name!r}. Fix: one of {', '.join(QUANTITIES)}")
+        if value is not None and not (math.isfinite(value) and value > 0):
+            raise ValueError(f"a job's {_plain(name)} must be above 0, got {value}. Fix: leave it out, or state it")
+    law = forecaster.law
+    if law is None:
+        return AtScale(forecaster, "", tuple(_no_law(job)))
+    within = {name: _within(law.of(name), value) for name, value in job.items()}
+    turned = forecaster.for_job(within)
+    warnings = [(f"job {quantity.name}", text) for quantity in law.quantities if (text := _warning(quantity, job))]
+    return AtScale(turned, _words(law, within, turned), tuple(warnings))
+
+
+def for_run(forecaster: Forecaster, run: Run) -> Forecaster:
+    """A forecaster turned to what a stored run states of its scale."""
+    scale = scale_of(run)
+    return at_scale(forecaster, {name: getattr(scale, name) for name in QUANTITIES}).forecaster
+
+
+def too_far(law: ScaleLaw | None, job: Job) -> str | None:
+    """Why no plan should be made for a job: it lies further out than a law can reach. None where it does not."""
+    for quantity in law.quantities if law else ():
+        value = job.get(quantity.name)
+        if value is not None and quantity.beyond(value) > MOST_BEYOND:
+            return f"{_outside(quantity, value)}; beyond {MOST_BEYOND:g} times no law is to be trusted. Fix: {_NEARER}"
+    return None
+
+
+_NEARER = "add a few runs nearer to it; lodestar doctor says which"
+
+
+def _within(quantity: Quantity | None, value: float | None) -> float | None:
+    if quantity is None or value is None:
+        return value
+    return min(max(value, quantity.low / MOST_BEYOND), quantity.high * MOST_BEYOND)
+
+
+def _warning(quantity: Quantity, job: Job) -> str | None:
+    value, what = job.get(quantity.name), _plain(quantity.name)
+    if value is None:
+        return _not_stated(quantity) if quantity.learned else None
+    beyond = quantity.beyond(value)
+    if beyond > MOST_BEYOND:
+        return f"{_outside(quantity, value)}: the law is followed no further than {MOST_BEYOND:g} times. Fix: {_NEARER}"
+    if not quantity.learned and beyond > 1 and quantity.name != LENGTH:
+        return (
+            f"the job's {what} is {value:g}, all past runs had {_known(quantity)}, so nothing is known of how the best "
+            f"rate moves with it: the plan follows a public rule ({what}^{-quantity.exponent:g}). Fix: {_NEARER}"
+        )
+    if beyond > _FAR:
+        return f"{_outside(quantity, value)}: the plan is a long extrapolation. Fix: {_NEARER}"
+    return None
+
+
+def _not_stated(quantity: Quantity) -> str:
+    flag = "size" if quantity.name in SIZES else quantity.name.partition("_")[0]
+    return (
+        f"past runs differ in their {_plain(quantity.name)} ({_known(quantity)}) and the job does not state its own: "
+        f"the plan is that for {quantity.reference:.4g}. Fix: job={{{quantity.name!r}: ...}}, or --{flag} in a command"
+    )
+
+
+def _outside(quantity: Quantity, value: float) -> str:
+    far, what = quantity.beyond(value), _plain(quantity.name)
+    return f"a {what} of {value:g} lies {far:,.0f} times outside what past runs had ({_known(quantity)})"
+
+
+def _no_law(job: Job) -> Iterator[Warned]:
+    for name in SIZES:
+        if name == "width" and job.get(name) is not None:  # parameters are counted, a width is stated on purpose
+            yield (
+                "job width",
+                f"the job's width is {job[name]:g}, but the forecaster's runs state no size, so its plan does not "
+                "depend on it. Fix: import runs with their sizes, or sweep with --sizes, and fit again",
+            )
+
+
+def _words(law: ScaleLaw, job: Job, turned: Forecaster) -> str:
+    if turned.rate_factor == 1.0:
+        return ""
+    stated = [f"{_plain(name)} {value:g}" for name, value in job.items() if value is not None and law.of(name)]
+    times, reach = 1 / turned.rate_factor, math.exp(1.2816 * turned.rate_doubt)
+    reference = ", ".join(f"{_plain(q.name)} {q.reference:.4g}" for q in law.quantities)
+    return (
+        f"at {', '.join(stated)} the best rates are {times:.2g} times ({times / reach:.2g} to {times * reach:.2g}) "
+        f"those of the reference job ({reference})"
+    )
+
+
+def _known(quantity: Quantity) -> str:
+    return f"{quantity.low:g}" if quantity.low == quantity.high else f"{quantity.low:g} to {quantity.high:g}"
+
+
+def _plain(name: str) -> str:
+    return "length in steps" if name == LENGTH else name.replace("_", " ")
