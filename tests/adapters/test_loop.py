@@ -136,5 +136,7 @@ def test_a_value_observed_without_a_name_is_a_sentence():
     next(iter(loop))
     with pytest.warns(UserWarning, match=r"observe was given 0.88 by position.*Fix: name it"):
         loop.observe(0.88)
+    with pytest.warns(UserWarning, match=r"observe was given accuracy=0.9.*Fix: "):
+        loop.observe(accuracy=0.9)
     loop.observe(1, loss=2.0)  # as Scheduler.observe takes it
     assert loop.state_dict()["scheduler"]["history"]["loss"] == [2.0]

@@ -138,6 +138,14 @@ def test_a_step_by_position_beside_a_name_is_the_step():
     assert job.scheduler.scheduler.state_dict()["history"]["metric_step"] == [12]
 
 
+def test_a_metric_under_a_name_of_its_own_is_a_sentence_and_the_job_goes_on():
+    job = Job()
+    with pytest.warns(UserWarning, match=r"observe was given accuracy=0.5, .*Fix: .*observe\(metric=...\)"):
+        job.scheduler.observe(accuracy=0.5, loss=2.0)
+    history = job.scheduler.scheduler.state_dict()["history"]
+    assert history["loss"] == [2.0] and 0.5 not in history["metric"]
+
+
 @pytest.mark.parametrize("made", ["deepcopy", "pickle"])
 def test_a_copy_steers_the_copied_optimizer(made):
     job = Job()

@@ -119,7 +119,7 @@ def test_what_a_trial_does_is_told_and_the_others_go_on(cluster, here):
     events = []
     for event in RayExecutor(cluster.address, max_retries=1, timeout="15s").run(JOB, trials):
         events.append(event)
-        if isinstance(event, Reported) and event.trial.name == "t3":  # goes on when it was heard of, however late that is
+        if isinstance(event, Reported) and event.trial.name == "t3":  # it goes on once it was heard of
             (here / "heard").touch()
     failed = {event.trial.name: event for event in events if isinstance(event, Failed)}
     assert {event.trial.name for event in events if isinstance(event, Done)} == {"t3", "t4", "t5"}

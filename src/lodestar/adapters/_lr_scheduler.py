@@ -94,13 +94,15 @@ class LodestarLR(SteeredJob, LRScheduler):
     def _updates(self) -> int:
         return self.global_step
 
-    def observe(self, *unnamed: Any, loss: Any = None, metric: Any = None, step: int | None = None) -> None:
+    def observe(
+        self, *unnamed: Any, loss: Any = None, metric: Any = None, step: int | None = None, **unknown: Any
+    ) -> None:
         """Report a loss or metric, by its name, as of the last update made (or of `step`). Never raises.
 
         A number or a tensor of one element. A tensor on a device is read at once, which waits for the device: pass the
         loss every few steps if that matters; a few values in each 1/600 of the run are plenty.
         """
-        self._observe(self.global_step, unnamed, step, loss, metric)
+        self._observe(self.global_step, unnamed, unknown, step, loss, metric)
 
     def step(self, epoch: Any = None, *, loss: Any = None, metric: Any = None) -> None:
         """Set the rate of the next update. Calling it twice, or not at all while accumulating, changes nothing.

@@ -6,10 +6,11 @@ Comes in: a `scheduler` attribute, None until a callback is started. Goes out: `
 
 import abc
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 from lodestar.adapters._source import close, stopped, summary
-from lodestar.scheduler.inputs import count_of, nameless
+from lodestar.scheduler.inputs import count_of, nameless, unknown_names
 from lodestar.scheduler.records.shadow import ShadowScore
 from lodestar.schedules.schedule import Schedule
 
@@ -49,7 +50,9 @@ class Steered:
         if self._steering.warn(kind, text):
             warnings.warn(text, UserWarning, stacklevel=4)
 
-    def _observe(self, last: int, unnamed: tuple[Any, ...], step: int | None, loss: Any, metric: Any) -> None:
+    def _observe(
+        self, last: int, unnamed: tuple[Any, ...], unknown: Mapping[str, Any], step: int | None, loss: Any, metric: Any
+    ) -> None:
         """Hand on what was measured at `step`, by default at update `last`.
 
         A whole number by position beside a named value is its step, as `Scheduler.observe` takes it; any other value by
@@ -59,6 +62,8 @@ class Steered:
             step, unnamed = (count_of(unnamed[0]), ()) if count_of(unnamed[0]) is not None else (None, unnamed)
         if unnamed:
             self._say("unnamed", nameless(unnamed))
+        if unknown:
+            self._say("unknown", unknown_names(unknown))
         self._steering.observe(max(last, 1) if step is None else step, loss=loss, metric=metric)
 
 

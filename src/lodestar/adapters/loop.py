@@ -58,9 +58,11 @@ class SteeredLoop(SteeredJob):
         """Steps still to do."""
         return max(self.scheduler.total_steps - self.step, 0)
 
-    def observe(self, *unnamed: Any, loss: Any = None, metric: Any = None, step: int | None = None) -> None:
+    def observe(
+        self, *unnamed: Any, loss: Any = None, metric: Any = None, step: int | None = None, **unknown: Any
+    ) -> None:
         """Report a value measured at the current step (or at `step`): by its name. Never raises."""
-        self._observe(self.step, unnamed, step, loss, metric)
+        self._observe(self.step, unnamed, unknown, step, loss, metric)
 
     def extend(self, total_steps: int) -> None:
         """Change the length of the run; what is left is planned anew."""

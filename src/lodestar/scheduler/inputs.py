@@ -5,6 +5,7 @@ Comes in: anything. Goes out: a number, or None where there is none to be had. N
 
 import math
 import operator
+from collections.abc import Mapping
 from typing import Any
 
 from lodestar._plain import shown as shown
@@ -47,4 +48,13 @@ def nameless(values: tuple[Any, ...], method: str = "observe") -> str:
     return (
         f"{method} was given {', '.join(map(shown, values))} by position, which was left out: it may be a loss or a "
         f"metric. Fix: name it, as in {method}(loss=...) or {method}(metric=...)"
+    )
+
+
+def unknown_names(values: Mapping[str, Any], method: str = "observe") -> str:
+    """The sentence on values under names that mean nothing here."""
+    given = ", ".join(f"{name}={shown(value)}" for name, value in values.items())
+    return (
+        f"{method} was given {given}, which was left out: it knows a loss and a metric. "
+        f"Fix: {method}(loss=...) or {method}(metric=...), whatever the metric is called"
     )
