@@ -101,6 +101,16 @@ def test_the_shapes_are_made_anew_for_another_form_than_the_recipes():
     }
 
 
+@pytest.mark.parametrize(("budget", "each"), [(25, 5), (10, 2), (4, 1)])
+def test_under_an_equal_budget_nobody_spends_more_than_another(budget, each):
+    plan = whole(equal=budget)
+    assert len(plan.tuning(COSINE)) == min(budget, 5) * each <= budget
+    assert len(plan.sources()) == budget - 1  # and one for the fit
+    assert all(piece.name.startswith("sweep/sobol/") for piece in plan.sources())  # not the tuning of others
+    piece = plan.learning(LEARNER, NOTHING)
+    assert piece is not None and piece.allowed_runs == budget
+
+
 def test_where_nobody_learns_from_runs_none_are_made():
     plan = TablePlan(SHAPES, source="sobol")
     assert plan.sources() == [] and {piece.stage for piece in plan.due(play(plan, rounds=0)[0])} == {"tune"}

@@ -11,6 +11,7 @@ from pathlib import Path
 from lodestar.schedules import PAPER_SHAPES
 from lodestar_bench import methods, tasks
 from lodestar_bench._errors import BenchError
+from lodestar_bench.blocks import OWN
 from lodestar_bench.entrant import Entrant
 from lodestar_bench.home import BenchFacts, Home
 from lodestar_bench.plan import Source, TablePlan
@@ -27,17 +28,23 @@ def open_bench(
     tune: tuple[int, int] = (5, 5),
     seeds: int = 20,
     source: Source = "shapes",
+    budget: int | None = None,
+    block: str = OWN,
 ) -> Bench:
-    """`wanted` are methods, all of them if none is named; `tune` is how many values and how many seeds of each."""
+    """`wanted` are methods, all of them if none is named; `tune` is how many values and how many seeds of each.
+
+    `budget`: in place of `tune`, the runs that each method may spend in all before it is judged, what it learns from
+    included. `block`: the optimizer of every method.
+    """
     found = [method(spec) for spec in dict.fromkeys(wanted or methods.names())]
     spec = _absolute(task)
-    problem = tasks.problem(spec, scale)
+    problem = tasks.problem(spec, scale, block)
     people = tuple(_entrant(*one, problem) for one in found)
     _check_names(people)
     shapes = tuple(_entrant(*method(name), problem) for name in PAPER_SHAPES)
     learns = any(entrant.learns == "from runs" for entrant in people)
-    plan = TablePlan(people, shapes if learns else (), *tune, seeds=seeds, source=source)
-    home = Home(out / f"{problem.task}-{scale}")
+    plan = TablePlan(people, shapes if learns else (), *tune, seeds=seeds, source=source, equal=budget)
+    home = Home(out / place(problem.task, scale, block))
     facts = home.remember(
         BenchFacts(
             task=problem.task,
@@ -47,9 +54,15 @@ def open_bench(
             direction=problem.direction,
             fixed=_fixed(problem),
             plan=plan,
+            block=block,
         )
     )
     return Bench(spec, problem, facts, plan, home)
+
+
+def place(task: str, scale: str, block: str) -> str:
+    """What the folder of a comparison is called."""
+    return f"{task}-{scale}" + ("" if block == OWN else f"-{block}")
 
 
 def method(spec: str):

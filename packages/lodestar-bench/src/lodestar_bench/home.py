@@ -27,6 +27,7 @@ from lodestar.runs import Direction, RunStore
 from lodestar.sweep.journal import held
 from lodestar_bench import published
 from lodestar_bench._errors import BenchError
+from lodestar_bench.blocks import OWN
 from lodestar_bench.diary import Diary
 from lodestar_bench.entrant import Entrant
 from lodestar_bench.plan import TablePlan
@@ -47,6 +48,7 @@ class BenchFacts:
     direction: Direction
     fixed: Mapping[str, Any]
     plan: TablePlan
+    block: str = OWN
 
 
 class Home:

@@ -6,7 +6,6 @@ Comes in: nothing. Goes out: plain data. No data set is loaded, no weights are m
 import dataclasses
 
 from lodestar_bench import methods, tasks
-from lodestar_bench.problem import SCALES
 
 BUDGETS = {
     "nothing": "25 runs to tune",
@@ -49,7 +48,7 @@ def list_tasks() -> list[TaskLine]:
 
 
 def _line(task: tasks.Task) -> TaskLine:
-    sizes = {} if task.model is None else {scale: task.model(scale).parameters() for scale in SCALES}
+    sizes = {} if task.model is None else {scale: task.model(scale).parameters() for scale in task.scales}
     missing = tuple(
         source.size.partition(";")[0] + (", fetched at first use" if source.remotes else ", not here")
         for source in task.missing()

@@ -87,6 +87,11 @@ class AbstractMethod(abc.ABC):
     sweep_form: str = "recipe"
     """The form of the optimizer in the runs it learns from: the recipe's own, or with averaged weights."""
 
+    @property
+    def brings_optimizer(self) -> bool:
+        """Whether updates are made by another optimizer than the recipe's: such a method is compared in no block."""
+        return True
+
     @abc.abstractmethod
     def grid(self, problem: AbstractProblem) -> tuple[float, ...]:
         """The five values it is tuned over; one value, or none, if there is nothing to tune."""

@@ -19,6 +19,7 @@ from lodestar_bench.results import FINAL, LEARN, SWEEP, TUNE, Record, Results
 
 Source = Literal["shapes", "sobol"]
 SOURCES: tuple[Source, ...] = ("shapes", "sobol")
+FIT = 1  # runs that a fit is charged for; what it took in truth stands in the table of costs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,11 +39,16 @@ class TablePlan:
     source: Source = "shapes"
     first_seed: int = 1000
     learning_seed: int = 500
+    equal: int | None = None
+    """Where given, the runs that each method may spend on everything before its final runs: tuning, or the runs that it
+    learns from and one more for the fit. Else Lodestar learns from four times as many runs as others are tuned with."""
 
     def __post_init__(self):
         for name in ("tune_values", "tune_seeds", "seeds"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.equal is not None and self.equal < 2:
+            raise ValueError(f"a budget must be at least 2 runs, got {self.equal}. Fix: 10 or 25")
         if self.source not in SOURCES:
             raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {self.source!r}")
         if self.tune_seeds > self.learning_seed or self.learning_seed >= self.first_seed:
@@ -54,7 +60,11 @@ class TablePlan:
     @property
     def budget(self) -> int:
         """Runs every method may spend before it is judged."""
-        return self.tune_values * self.tune_seeds
+        return self.tune_values * self.tune_seeds if self.equal is None else self.equal
+
+    def seeds_of(self, entrant: Entrant) -> int:
+        """How many seeds each value is tried with."""
+        return self.tune_seeds if self.equal is None else max(1, self.equal // len(self.values(entrant)))
 
     def tuning(self, entrant: Entrant) -> list[Piece]:
         """Its tuning runs; none if there is nothing to choose."""
@@ -66,12 +76,12 @@ class TablePlan:
         return [
             Piece(f"{TUNE}/{entrant.name}/{value:g}/{seed}", entrant, TUNE, value, seed)
             for value in self.values(entrant)
-            for seed in range(self.tune_seeds)
+            for seed in range(self.seeds_of(entrant))
         ]
 
     def values(self, entrant: Entrant) -> tuple[float, ...]:
         """The part of its grid that is tried: the whole, or as many as wished, spread evenly about the middle."""
-        grid, wanted = entrant.grid, self.tune_values
+        grid, wanted = entrant.grid, self.tune_values if self.equal is None else self.equal
         if wanted >= len(grid):
             return grid
         gap = len(grid) / wanted
@@ -82,10 +92,10 @@ class TablePlan:
 
         `form` is that of the optimizer: the tuning of the four shapes will do only where it is the recipe's own.
         """
-        if self.source == "shapes" or not self.shapes:
+        if (self.source == "shapes" and self.equal is None) or not self.shapes:
             tuned = [piece for entrant in self.shapes for piece in self._tuning(entrant)]
             return tuned if form == "recipe" else [_formed(piece, form) for piece in tuned]
-        wanted = len(PAPER_SHAPES) * self.budget
+        wanted = len(PAPER_SHAPES) * self.budget if self.equal is None else self.equal - FIT
         plain, label = self.shapes[0], "sobol" if form == "recipe" else form
         return [
             Piece(f"{SWEEP}/{label}/{wanted}/{place}", plain, SWEEP, math.nan, 2 * self.first_seed + place, form=form)

@@ -1,12 +1,13 @@
 """A task at one scale, ready to train: what the bench's loop needs to know of a model and its data.
 
-Comes in: a scale ("paper", "cpu", "smoke"). Goes out: weights, batches, losses, figures. The learning rate, the
+Comes in: a scale (one of `SCALES`). Goes out: weights, batches, losses, figures. The learning rate, the
 optimizer and the schedule under test are not known here: a problem names only the optimizer of the paper's recipe.
 """
 
 import abc
+import copy
 import dataclasses
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import jax
 from numpy.typing import NDArray
@@ -16,7 +17,8 @@ from lodestar.runs import Direction
 Params = Any
 ModelState = Any
 Batch = Any
-SCALES = ("paper", "cpu", "smoke")
+SCALES = ("paper", "laptop", "cpu", "smoke")
+"""A GPU; one to one and a half minutes a run on one core, at accuracies people know; 10 s a run; seconds."""
 Split = Literal["validation", "test"]
 
 
@@ -30,10 +32,14 @@ class TrainingRecipe:
     momentum: float = 0.9
     b1: float = 0.9
     b2: float = 0.999
+    averaged: bool = False
+    """Whether weights are averaged (schedule-free): what every schedule on this recipe then gets."""
 
     def as_kept(self) -> dict[str, Any]:
         """For JSON files, under the names of release one, so that its results count as those of the same recipe."""
         fields = {"optimiser" if key == "optimizer" else key: value for key, value in dataclasses.asdict(self).items()}
+        if not self.averaged:
+            del fields["averaged"]
         return {**fields, "rates": list(self.rates)}
 
 
@@ -64,6 +70,12 @@ class AbstractProblem(abc.ABC):
     """Updates between two validation figures."""
     convolutional: bool
     """Whether a step holds convolutions: those run one jitted step at a time, others many in one `lax.scan`."""
+
+    def with_recipe(self, recipe: TrainingRecipe) -> Self:
+        """The same problem, trained with another optimizer."""
+        other = copy.copy(self)
+        other.recipe = recipe
+        return other
 
     @abc.abstractmethod
     def begin(self, seed: int) -> tuple[Params, ModelState]:

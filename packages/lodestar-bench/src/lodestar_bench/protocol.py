@@ -103,6 +103,7 @@ def _trial(bench: Bench, piece: Piece, schedule: Schedule | None) -> Trial:
     settings: dict[str, Scalar] = {
         "task": bench.spec,
         "scale": bench.problem.scale,
+        "block": bench.facts.block,
         "method": piece.entrant.spec,
         "stage": piece.stage,
     }

@@ -14,7 +14,7 @@ from lodestar_bench.results import SWEEP
 
 def trials(problem: AbstractProblem, plan: TablePlan, form: str = "recipe") -> dict[str, Trial]:
     """One for each run of the sweep; none if methods learn from the shapes."""
-    if plan.source != "sobol":
+    if plan.source != "sobol" and plan.equal is None:
         return {}
     pieces = plan.sources(form)
     found = space(form, problem.recipe).trials(len(pieces), problem.total_steps, seed=plan.learning_seed)

@@ -19,6 +19,7 @@ from lodestar.runs import Run, RunStore, Scalar, Status
 from lodestar.sweep import ReportFunction, Schedule
 from lodestar_bench import methods, tasks
 from lodestar_bench._errors import BenchError
+from lodestar_bench.blocks import OWN
 from lodestar_bench.compiling import compiling
 from lodestar_bench.kept_programs import keep_programs
 from lodestar_bench.method import AbstractMethod
@@ -39,7 +40,7 @@ def train(
     """The function that the sweep's runner calls."""
     if os.environ.get(PROGRAMS):
         keep_programs(Path(os.environ[PROGRAMS]))
-    problem = tasks.problem(str(settings["task"]), str(settings["scale"]))
+    problem = tasks.problem(str(settings["task"]), str(settings["scale"]), str(settings.get("block", OWN)))
     if settings["stage"] == LEARN:
         return _learn(problem, methods.method(str(settings["method"])), seed, report, settings)
     if settings["stage"] == SWEEP:

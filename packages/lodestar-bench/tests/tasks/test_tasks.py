@@ -27,7 +27,6 @@ from lodestar_bench.models.gru import gru
 from lodestar_bench.models.model import normal
 from lodestar_bench.models.resnet import resnet
 from lodestar_bench.models.window import window
-from lodestar_bench.problem import SCALES
 from lodestar_bench.tasks import (
     Task,
     catalogue,
@@ -42,6 +41,7 @@ from lodestar_bench.tasks import (
     tinystories_gpt,
 )
 from lodestar_bench.tasks.classification import Classification
+from lodestar_bench.tasks.digits_mlp import shifted
 from lodestar_bench.tasks.images import CIFAR100, cropped_and_flipped, shrunk
 from lodestar_bench.tasks.order import rows
 from lodestar_bench.train import train
@@ -91,8 +91,9 @@ def test_the_imagenet_stem_has_the_size_that_torchvision_gives():
 def test_every_task_tells_of_itself_without_data(name):
     found = task(name)
     assert found.name == name and found.title
-    sizes = [model_of(name, scale).parameters() for scale in SCALES]
-    assert sizes[0] > sizes[1] > sizes[2]
+    sizes = {scale: model_of(name, scale).parameters() for scale in found.scales}
+    assert sizes["paper"] > sizes["cpu"] > sizes["smoke"]
+    assert "laptop" not in sizes or sizes["paper"] > sizes["laptop"] >= sizes["cpu"]
 
 
 @pytest.fixture(scope="module")
@@ -273,8 +274,35 @@ def test_an_unknown_task_lists_what_there_is(name, hint):
 
 
 def test_an_unknown_scale_lists_what_there_is():
-    with pytest.raises(ValueError, match="paper, cpu, smoke, got 'huge'"):
+    with pytest.raises(ValueError, match="paper, laptop, cpu, smoke, got 'huge'"):
         problem("digits-mlp", "huge")
+
+
+def test_a_task_without_a_scale_names_those_that_have_it():
+    with pytest.raises(BenchError, match=r"'diamonds-mlp' has no scale 'laptop', only paper, cpu, smoke\..*digits-mlp"):
+        problem("diamonds-mlp", "laptop")
+
+
+def test_under_another_block_a_task_has_another_recipe_and_nothing_else():
+    own, sgd, averaged = (problem("digits-mlp", "smoke", block) for block in ("own", "sgd", "averaged"))
+    assert own is problem("digits-mlp", "smoke")
+    assert (own.recipe.optimizer, sgd.recipe.optimizer, averaged.recipe.optimizer) == ("adamw", "sgd", "adamw")
+    assert sgd.recipe.rates == tuple(30 * rate for rate in own.recipe.rates)
+    assert averaged.recipe.averaged and "averaged" not in own.recipe.as_kept()  # old results count as they did
+    np.testing.assert_array_equal(own.batches(0, 1, 2)[0], sgd.batches(0, 1, 2)[0])
+    weights = [case.begin(3)[0]["dense1"]["weight"] for case in (own, averaged)]
+    np.testing.assert_array_equal(*weights)
+    with pytest.raises(BenchError, match=r"no block 'adam'\. Fix: take one of own, sgd, averaged"):
+        problem("digits-mlp", "smoke", "adam")
+
+
+def test_shifted_digits_are_moved_by_a_pixel_at_most_and_left_alone_while_judging():
+    digits = np.arange(3 * 64, dtype=np.float32).reshape(3, 64)
+    np.testing.assert_array_equal(shifted(jnp.asarray(digits), None), digits)
+    moved = np.asarray(shifted(jnp.asarray(digits), jax.random.key(1))).reshape(3, 8, 8)
+    padded = np.pad(digits.reshape(3, 8, 8), ((0, 0), (1, 1), (1, 1)))
+    for one, whole in zip(moved, padded, strict=True):
+        assert any((one == whole[i : i + 8, j : j + 8]).all() for i in range(3) for j in range(3))
 
 
 OWN = '''

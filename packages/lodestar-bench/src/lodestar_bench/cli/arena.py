@@ -31,7 +31,7 @@ def arena_command(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where everything is kept.")] = Path(
         "bench-out"
     ),
-    scale: Annotated[str, typer.Option(metavar="smoke|cpu|paper", help="How large the task is.")] = "cpu",
+    scale: Annotated[str, typer.Option(metavar="smoke|cpu|laptop|paper", help="How large the task is.")] = "cpu",
     runs: Annotated[int, typer.Option(min=4, help="Quasi-random runs of the sweep to learn from.")] = 100,
     seeds: Annotated[int, typer.Option(min=2, max=1000, help="Fresh seeds each contestant is judged on.")] = 20,
     variant: Annotated[

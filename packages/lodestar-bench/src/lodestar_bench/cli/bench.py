@@ -14,6 +14,7 @@ import typer
 from lodestar.cli import _screen
 from lodestar.cli._app import SETTINGS
 from lodestar_bench.cli.arena import arena_command
+from lodestar_bench.cli.merit import merit_command
 from lodestar_bench.cli.paper import paper_command
 from lodestar_bench.cli.table import as_data, show_table
 
@@ -38,6 +39,7 @@ def about() -> None:
     lodestar bench methods                                        which schedulers there are
     lodestar bench table1 --task digits-mlp --scale cpu --out b   run the comparison; stop and resume at will
     lodestar bench report b                                       table, figures and data
+    lodestar bench merit b                                        how far each method is from the best, over all tasks
     lodestar bench arena --task cifar10-mlp --out b               judge a change to Lodestar in minutes
     lodestar bench paper all --out b                              the paper's tables and figures from these runs
 
@@ -63,14 +65,17 @@ def tasks_command(
     if as_json:
         _screen.show_json([line.as_dict() for line in found])
         return
-    lines = _screen.table("task", "what", ">weights: paper", ">cpu", "data")
+    lines = _screen.table("task", "what", ">weights: paper", ">laptop", ">cpu", "data")
     lines.columns[0].no_wrap = True
     for line in found:
         data = _screen.safe("here", "green") if not line.missing else _screen.safe("; ".join(line.missing), "yellow")
-        weights = (_short(line.parameters.get(scale)) for scale in ("paper", "cpu"))
+        weights = (_short(line.parameters.get(scale)) for scale in ("paper", "laptop", "cpu"))
         lines.add_row(line.name, _screen.safe(line.title), *weights, data)
     _screen.out().print(lines)
-    _screen.out().print("Scales: smoke (seconds, to try things), cpu (about 10 s a run on one core), paper (a GPU).")
+    _screen.out().print(
+        "Scales: smoke (seconds, to try things), cpu (about 10 s a run on one core), laptop (a minute or so, at "
+        "accuracies people know), paper (a GPU)."
+    )
     _screen.out().print(
         _screen.safe("Your own: --task my_file.py:MyTask. Folders with data: LODESTAR_DATA=a:b.", "dim")
     )
@@ -104,7 +109,7 @@ def methods_command(
 def table_command(
     task: Annotated[list[str], typer.Option(help="A task, or my_file.py:MyTask; may be repeated.")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where everything is kept.")],
-    scale: Annotated[str, typer.Option(metavar="smoke|cpu|paper", help="How large the task is.")] = "cpu",
+    scale: Annotated[str, typer.Option(metavar="smoke|cpu|laptop|paper", help="How large the task is.")] = "cpu",
     seeds: Annotated[int, typer.Option(min=1, help="Fresh seeds each method is judged on.")] = 20,
     methods: Annotated[
         str | None, typer.Option(metavar="A,B,...", help="Only these, or my_file.py:MyMethod. Default: all.")
@@ -112,6 +117,17 @@ def table_command(
     tune: Annotated[
         str, typer.Option(metavar="VALUESxSEEDS", help="Tuning runs of each method: values of its grid x seeds.")
     ] = "5x5",
+    budget: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            metavar="RUNS",
+            help="In place of --tune: all that each method may spend before its final runs, Lodestar's sweep included.",
+        ),
+    ] = None,
+    block: Annotated[
+        str, typer.Option(metavar="own|sgd|averaged", help="The optimizer of every method: like with like.")
+    ] = "own",
     sweep: Annotated[
         str,
         typer.Option(
@@ -139,6 +155,7 @@ def table_command(
       lodestar bench table1 --task digits-mlp --scale smoke --seeds 5 --out try
       lodestar bench table1 --task fmnist-cnn --task cifar100-resnet18 --scale cpu --out bench-out
       lodestar bench table1 --task digits-mlp --methods cosine,lodestar,mine.py:MyMethod --out bench-out
+      lodestar bench table1 --task digits-mlp --scale laptop --budget 10 --block averaged --out bench-out
       lodestar bench table1 --task fmnist-cnn --published results --out bench-out    (only what is not there)
     """
     from lodestar_bench.entry import open_bench
@@ -151,7 +168,17 @@ def table_command(
     for name in task:
         try:
             benches.append(
-                open_bench(name, scale, out, wanted=wanted, tune=values, seeds=seeds, source=sweep)  # pyright: ignore
+                open_bench(
+                    name,
+                    scale,
+                    out,
+                    wanted=wanted,
+                    tune=values,
+                    seeds=seeds,
+                    source=sweep,  # pyright: ignore[reportArgumentType]
+                    budget=budget,
+                    block=block,
+                )
             )
         except ValueError as error:
             raise typer.BadParameter(str(error)) from None
@@ -204,6 +231,7 @@ def report_command(
 
 group.command("paper")(paper_command)
 group.command("arena")(arena_command)
+group.command("merit")(merit_command)
 
 
 def _short(count: int | None) -> str:

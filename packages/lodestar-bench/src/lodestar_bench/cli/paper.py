@@ -23,7 +23,7 @@ def paper_command(
         list[str] | None, typer.Argument(metavar="LIST|all", help="Items, by name; without any: lists them.")
     ] = None,
     task: Annotated[list[str] | None, typer.Option(help="A task; may be repeated. Default: all in --out.")] = None,
-    scale: Annotated[str, typer.Option(metavar="smoke|cpu|paper", help="How large the tasks are.")] = "cpu",
+    scale: Annotated[str, typer.Option(metavar="smoke|cpu|laptop|paper", help="How large the tasks are.")] = "cpu",
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FOLDER", help="The folder given as --out to table1.")
     ] = Path("bench-out"),

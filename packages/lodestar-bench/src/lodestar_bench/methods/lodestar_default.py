@@ -10,6 +10,11 @@ METHOD = SteeredMethod(
     "lodestar",
     "Lodestar, default preset",
     "default",
-    fits={"paper": {}, "cpu": {"updates": 8_000}, "smoke": {"updates": 200, "members": 1, "check_every": 100}},
+    fits={
+        "paper": {},
+        "laptop": {"updates": 8_000},
+        "cpu": {"updates": 8_000},
+        "smoke": {"updates": 200, "members": 1, "check_every": 100},
+    },
     sweep_form="averaged",
 )

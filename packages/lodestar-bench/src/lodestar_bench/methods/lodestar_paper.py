@@ -13,6 +13,7 @@ METHOD = SteeredMethod(
     "paper",
     fits={
         "paper": {"preset": "paper"},
+        "laptop": {"updates": 16_000, "members": 1},
         "cpu": {"updates": 16_000, "members": 1},
         "smoke": {"updates": 200, "members": 1, "check_every": 100},
     },

@@ -5,17 +5,22 @@ step; and for methods that learn beforehand, an empty grid. Where rates come fro
 """
 
 from lodestar_bench.method import AbstractMethod, Optimizer
-from lodestar_bench.optimizers.plain import plain
+from lodestar_bench.optimizers.forms import own
 from lodestar_bench.problem import AbstractProblem
 
 
 class AbstractOnRecipe(AbstractMethod):
     """A method that only names rates."""
 
+    @property
+    def brings_optimizer(self) -> bool:
+        """It does not."""
+        return False
+
     def optimizer(self, problem: AbstractProblem, value: float) -> Optimizer:
         """The recipe's."""
         del value
-        return plain(problem.recipe)
+        return own(problem.recipe)
 
 
 class AbstractTaught(AbstractOnRecipe):

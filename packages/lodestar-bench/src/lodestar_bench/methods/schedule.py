@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lodestar.schedules import Draw, Schedule
 from lodestar_bench.method import AbstractController, AbstractMethod, Optimizer
-from lodestar_bench.optimizers.plain import plain
+from lodestar_bench.optimizers.forms import own
 from lodestar_bench.problem import AbstractProblem, TrainingRecipe
 
 
@@ -37,8 +37,13 @@ class ScheduleMethod(AbstractMethod):
     title: str
     group: Literal["paper", "modern", "ours"]
     shape: Draw
-    form: Callable[[TrainingRecipe], Optimizer] = plain
+    form: Callable[[TrainingRecipe], Optimizer] = own
     values: tuple[float, ...] | None = None
+
+    @property
+    def brings_optimizer(self) -> bool:
+        """Where it is said which."""
+        return self.form is not own
 
     def grid(self, problem: AbstractProblem) -> tuple[float, ...]:
         """The peak rates to try."""

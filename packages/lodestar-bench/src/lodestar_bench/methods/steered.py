@@ -91,6 +91,11 @@ class SteeredMethod(AbstractTaught):
     open_loop: bool = False
     sweep_form: str = "recipe"
 
+    @property
+    def brings_optimizer(self) -> bool:
+        """Where it steers averaged weights whatever the recipe says."""
+        return self.sweep_form != "recipe"
+
     def optimizer(self, problem: AbstractProblem, value: float) -> Optimizer:
         """The recipe's, in the form of the runs it learned from."""
         del value

@@ -1,4 +1,5 @@
-"""Residual networks of basic blocks (He et al. 2016): ResNet-18 and ResNet-34.
+"""Residual networks of basic blocks (He et al. 2016): ResNet-18 and ResNet-34,
+and one of ten layers for a laptop.
 
 Comes in: sizes. Goes out: a `Model` for images of shape (batch, height, width, channels). Two stems: the ImageNet one
 (7x7 convolution of stride 2, max pooling), and for images of 32 pixels and less the usual 3x3 convolution without
@@ -16,7 +17,7 @@ from lodestar_bench.models.model import Draw, Model
 
 Conv = Callable[..., jax.Array]  # layers.conv or layers.conv_as_product
 
-BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3)}
+BLOCKS = {10: (1, 1, 1, 1), 18: (2, 2, 2, 2), 34: (3, 4, 6, 3)}
 
 
 def resnet(

@@ -12,7 +12,13 @@ from lodestar_bench.optimizers.averaged import averaged
 from lodestar_bench.optimizers.plain import plain
 from lodestar_bench.problem import TrainingRecipe
 
-FORMS: dict[str, Callable[[TrainingRecipe], Optimizer]] = {"recipe": plain, "averaged": averaged}
+
+def own(recipe: TrainingRecipe) -> Optimizer:
+    """The recipe as it says: with averaged weights, or plain."""
+    return averaged(recipe) if recipe.averaged else plain(recipe)
+
+
+FORMS: dict[str, Callable[[TrainingRecipe], Optimizer]] = {"recipe": own, "averaged": averaged}
 
 
 def optimizer(form: str, recipe: TrainingRecipe) -> Optimizer:
@@ -23,4 +29,4 @@ def optimizer(form: str, recipe: TrainingRecipe) -> Optimizer:
 def space(form: str, recipe: TrainingRecipe) -> QuasiRandom:
     """Quasi-random schedules within the recipe's own span of peak rates."""
     plain_space = QuasiRandom(peak=Range(min(recipe.rates), max(recipe.rates), log=True))
-    return for_averaged_weights(plain_space) if form == "averaged" else plain_space
+    return for_averaged_weights(plain_space) if form == "averaged" or recipe.averaged else plain_space

@@ -71,7 +71,7 @@ class ItemContext:
         """The task itself; loads its data."""
         from lodestar_bench import tasks
 
-        return tasks.problem(self.spec, self.facts.scale)
+        return tasks.problem(self.spec, self.facts.scale, self.facts.block)
 
     def entrant(self, method: str) -> Entrant:
         """A method that takes part."""

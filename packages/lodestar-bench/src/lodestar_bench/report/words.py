@@ -6,6 +6,7 @@ Comes in: a `Story`. Goes out: text. Every figure is one of the table's; nothing
 import math
 
 from lodestar_bench.estimate import in_words
+from lodestar_bench.plan import FIT, TablePlan
 from lodestar_bench.report.story import Story
 from lodestar_bench.statistics import Paired, Spread
 from lodestar_bench.table import TableRow
@@ -135,8 +136,8 @@ def made(story: Story) -> str:
     lines = [
         f"- {story.runs_made} runs; {in_words(total)} of one core in all, compiling included"
         + (f", {in_words(wall)} on the clock with {' or '.join(map(str, slots))} at once" if story.diary else ""),
-        f"- final seeds {plan.first_seed} to {plan.first_seed + plan.seeds - 1}, the same for all methods; tuning "
-        f"{plan.tune_values} values x {plan.tune_seeds} seeds (0 to {plan.tune_seeds - 1})",
+        f"- final seeds {plan.first_seed} to {plan.first_seed + plan.seeds - 1}, the same for all methods; "
+        + _budget(plan),
         f"- {sum(not r.complete for r in results.records.values() if r.stage != 'learn')} runs diverged, "
         f"{len(results.failures)} trials failed",
     ]
@@ -145,6 +146,13 @@ def made(story: Story) -> str:
     for text in dict.fromkeys(", ".join(f"{k} {v}" for k, v in entry.machine.items()) for entry in story.diary):
         lines.append(f"- {text}")
     return "\n".join([*lines, *_taken_over(story)])
+
+
+def _budget(plan: TablePlan) -> str:
+    """What each method might spend before its final runs."""
+    if plan.equal is not None:
+        return f"at most {plan.equal} runs for each method before them, tuning, sweep and fit ({FIT} run) all told"
+    return f"tuning {plan.tune_values} values x {plan.tune_seeds} seeds (0 to {plan.tune_seeds - 1})"
 
 
 def _taken_over(story: Story) -> list[str]:

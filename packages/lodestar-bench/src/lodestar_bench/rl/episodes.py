@@ -14,7 +14,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar_bench.optimizers.plain import plain
+from lodestar_bench.optimizers.forms import own
 from lodestar_bench.problem import AbstractProblem
 from lodestar_bench.rl.pilot import LawOf, Pilot, SensesOf, decision_every
 from lodestar_bench.training import Training
@@ -77,7 +77,7 @@ class Episodes(gymnasium.Env):
         place = len(self.done)
         self._now = Episode(self._first_rates[place % len(self._first_rates)])
         rate, run_seed = self._now.first_rate, int(self._seeds[place])
-        self._training = Training(self.problem, plain(self.problem.recipe), seed=run_seed, first_rate=rate)
+        self._training = Training(self.problem, own(self.problem.recipe), seed=run_seed, first_rate=rate)
         self._pilot = Pilot(self.problem, self._senses, self._law, rate)
         self._decided = 0
         self._loss = self._start = 1.0

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
+from lodestar_bench import blocks
 from lodestar_bench._errors import BenchError
 from lodestar_bench.problem import SCALES, AbstractProblem
 from lodestar_bench.tasks.classification import Classification
@@ -28,6 +29,7 @@ FILES = {  # the name of a task: its file in this folder
     "manual-gru": "manual_gru",
     "reviews-bag": "reviews_bag",
     "cifar10-mlp": "cifar10_mlp",
+    "cifar10-resnet": "cifar10_resnet",
     "stories-chars": "stories_chars",
     "diamonds-mlp": "diamonds_mlp",
 }
@@ -59,12 +61,26 @@ def task(name: str) -> Task:
     raise BenchError(f"there is no task {name!r}. The tasks are: {', '.join(names())}. Fix: {hint}")
 
 
+def problem(name: str, scale: str, block: str = blocks.OWN) -> AbstractProblem:
+    """A task at a scale, its data loaded; the same object for the same arguments. `block`: under which optimizer."""
+    return _problem(name, scale, block)
+
+
 @functools.lru_cache(maxsize=16)
-def problem(name: str, scale: str) -> AbstractProblem:
-    """A task at a scale, its data loaded; the same object for the same arguments."""
+def _problem(name: str, scale: str, block: str) -> AbstractProblem:
+    if block != blocks.OWN:
+        found = problem(name, scale)
+        return found.with_recipe(blocks.block(block).turned(found.recipe))
     if scale not in SCALES:
         raise ValueError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
-    return task(name).build(scale)
+    found = task(name)
+    if scale not in found.scales:
+        able = [one for one in FILES if scale in task(one).scales]
+        raise BenchError(
+            f"task {found.name!r} has no scale {scale!r}, only {', '.join(found.scales)}. "
+            f"Fix: take another scale, or a task that has this one: {', '.join(able)}"
+        )
+    return found.build(scale)
 
 
 @functools.lru_cache(maxsize=16)
@@ -89,7 +105,8 @@ def _from_file(name: str) -> Task:
             f"task {name!r}: {attribute} must be a Task, or something called with a scale that gives an "
             f"AbstractProblem; got {type(found).__name__}"
         )
-    return Task(attribute, (found.__doc__ or attribute).strip().splitlines()[0], cast(Callable[..., Any], found))
+    title = (found.__doc__ or attribute).strip().splitlines()[0]
+    return Task(attribute, title, cast(Callable[..., Any], found), scales=SCALES)
 
 
 def _module(place: str, name: str) -> Any:

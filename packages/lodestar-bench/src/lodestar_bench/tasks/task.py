@@ -52,6 +52,8 @@ class Task:
     """What it needs to have on the disk; any part may come from `LODESTAR_DATA` or a download."""
     narrow: Callable[[str, int], Model] | None = None
     """The model at a scale, so many times narrower, where a task has such: for sweeps smaller than the job."""
+    scales: tuple[str, ...] = ("paper", "cpu", "smoke")
+    """The scales it can be built at."""
 
     def missing(self) -> tuple[DataSource, ...]:
         """The data that are not on this machine."""

@@ -1,0 +1,37 @@
+"""From the folders of comparisons to contests: the final test metrics of the methods of one block, by seed.
+
+Comes in: homes, and as which budget they are to be read. Goes out: a `Contest` for each home of the block. Only methods
+that leave the optimizer alone take part, and only those with all their final runs.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+from lodestar_bench import methods
+from lodestar_bench.entrant import Entrant
+from lodestar_bench.home import Home
+from lodestar_bench.merit import Contest
+from lodestar_bench.plan import records_of
+
+
+def contests(homes: Sequence[Home], block: str, budget: int | None = None) -> list[Contest]:
+    """`budget`: the comparison under that many runs for each method; else as it was asked for last."""
+    found = []
+    for home in homes:
+        facts = home.facts()
+        if facts.block != block:
+            continue
+        plan = facts.plan if budget is None else dataclasses.replace(facts.plan, equal=budget)
+        results = home.results(facts, to_tell=True)
+        finals = {entrant.name: records_of(plan.finals(entrant, results), results) for entrant in _like(plan.entrants)}
+        tests = {
+            name: {record.seed: results.test(record) for record in records}
+            for name, records in finals.items()
+            if len(records) == plan.seeds
+        }
+        found.append(Contest(home.path.name, facts.direction, tests))
+    return found
+
+
+def _like(entrants: Sequence[Entrant]) -> list[Entrant]:
+    return [entrant for entrant in entrants if not methods.method(entrant.spec).brings_optimizer]
