@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from bench_testing.here import Here
 from lodestar._errors import SweepError
+from lodestar.cli import app
 from lodestar.runs import Status
 from lodestar.sweep import Failed
 from lodestar_bench._errors import BenchError
@@ -198,6 +200,26 @@ def test_methods_of_earlier_commands_stay_in_the_table(done):
     found, _ = done
     bench(found.home.path.parent, ("constant",))
     assert [row.entrant.name for row in story(found.home).table.rows if row.finals.count] != ["constant"]
+
+
+def test_a_block_has_a_folder_and_an_optimizer_of_its_own_and_a_budget_is_kept(tmp_path):
+    """The same schedule and seed under SGD ends elsewhere; of many comparisons one figure is made."""
+    ends = {}
+    for block in ("own", "sgd"):
+        found = bench(tmp_path, ("constant", "cosine", "schedule-free"), seeds=2, budget=2, block=block)
+        results = carry_out(found, Here())
+        assert sum(record.stage == "tune" for record in results.records.values()) == 3 * 2
+        ends[block] = [record.test for record in results.records.values() if record.stage == "final"]
+    assert sorted(path.name for path in tmp_path.glob("digits-*")) == ["digits-mlp-smoke", "digits-mlp-smoke-sgd"]
+    assert ends["own"] != ends["sgd"]
+
+    given = CliRunner().invoke(app, ["bench", "merit", str(tmp_path), "--method", "cosine", "--block", "sgd", "--json"])
+    assert given.exit_code == 0, given.output
+    told = json.loads(given.stdout)
+    assert told["contests"] == ["digits-mlp-smoke-sgd"] and told["seeds"] == 2
+    assert {row["method"] for row in told["rows"]} == {"constant", "cosine"}  # schedule-free is another optimizer
+    refused = CliRunner().invoke(app, ["bench", "merit", str(tmp_path), "--method", "linear"])
+    assert refused.exit_code == 2 and "'linear' has no results in every comparison" in " ".join(refused.output.split())
 
 
 def test_a_changed_task_is_not_mixed_with_the_old(done):

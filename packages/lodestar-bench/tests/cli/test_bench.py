@@ -54,7 +54,7 @@ def test_a_dry_run_counts_and_runs_nothing(run, tmp_path):
         (["--task", "nope"], "The tasks are: ", 1),
         (["--task", "digits-mlp", "--methods", "cosin"], "did you mean 'cosine'", 1),
         (["--task", "digits-mlp", "--methods", "gone.py:Mine"], "there is no file", 1),
-        (["--task", "digits-mlp", "--scale", "huge"], "scale must be one of paper, cpu, smoke", 2),
+        (["--task", "digits-mlp", "--scale", "huge"], "scale must be one of paper, laptop, cpu, smoke", 2),
         (["--task", "digits-mlp", "--tune", "5"], "takes VALUESxSEEDS such as 5x5", 2),
         (["--task", "digits-mlp", "--sweep", "grid"], "must be shapes or sobol", 2),
     ],
