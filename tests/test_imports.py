@@ -1,6 +1,7 @@
 """The direction of imports, and the walls between the rooms of the house."""
 
 import ast
+import functools
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,8 @@ LIVE = ("runs/run.py", "runs/runset.py", "forecaster", "planning", "scheduler")
 ALLOWED_LIVE = {"numpy", "scipy", "lodestar"}
 
 
-def imports(path: Path, *, inside_functions: bool) -> set[str]:
+@functools.cache
+def imports(path: Path, *, inside_functions: bool) -> frozenset[str]:
     """Dotted names imported by a file; those within functions (lazy ones) only if asked for."""
     tree = ast.parse(path.read_text())
     skipped: set[ast.AST] = set()
@@ -54,7 +56,7 @@ def imports(path: Path, *, inside_functions: bool) -> set[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
+    return frozenset(found)
 
 
 def files(folder: str) -> list[Path]:

@@ -13,7 +13,6 @@ os.environ.setdefault("KERAS_BACKEND", "torch")
 import keras
 import numpy as np
 import pytest
-import torch
 from tests.adapters.digits import BATCH, BATCHES, digits
 from tests.adapters.run_example import run_example
 from tests.full_disk import full_disk
@@ -24,7 +23,10 @@ from lodestar.scheduler import Scheduler
 from lodestar.testing import AdapterContract, random_forecaster
 from lodestar.testing.adapter_contract import STEPS, Trained, Watched
 
-torch.set_num_threads(1)
+if keras.backend.backend() == "torch":
+    import torch
+
+    torch.set_num_threads(1)
 pytestmark = [
     pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy keyword"),  # Keras saving weights
 ]

@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import functools
 import os
 import re
 import subprocess
@@ -68,11 +69,17 @@ def test_commands_shown_exist(page):
         check_command(words)
 
 
-def check_command(words: list[str]) -> None:
-    """Fail unless the words name a command and options it has."""
+@functools.cache
+def root_command() -> Any:
+    """`lodestar` with all that is below it."""
     import typer
 
-    command: Any = typer.main.get_command(app)
+    return typer.main.get_command(app)
+
+
+def check_command(words: list[str]) -> None:
+    """Fail unless the words name a command and options it has."""
+    command = root_command()
     context = command.make_context("lodestar", [], resilient_parsing=True)
     while hasattr(command, "commands"):
         if not words or words[0] in ("--help", "-h", "--version", "..."):

@@ -228,13 +228,17 @@ def test_points_end_at_the_end_and_are_about_a_hundred(total):
     assert len(found) <= 151 and (len(found) >= 67 or len(found) == total)
 
 
-def test_programs_are_kept_on_disk(tmp_path):
+def test_programs_are_kept_on_disk_unless_the_user_named_a_place_to_jax(tmp_path, monkeypatch):
     settings = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs")
     before = {name: getattr(jax.config, name) for name in settings}
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "the user's"))
+    keep_programs(tmp_path / "ours", least_seconds=0)
+    assert {name: getattr(jax.config, name) for name in settings} == before
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR")
     try:
-        keep_programs(tmp_path, least_seconds=0)
+        keep_programs(tmp_path / "kept", least_seconds=0)
         assert float(jax.jit(lambda x: jnp.sin(x) + 42)(1.0)) > 42
-        assert any(tmp_path.iterdir())
+        assert any((tmp_path / "kept").iterdir())
     finally:
         for name, value in before.items():
             jax.config.update(name, value)

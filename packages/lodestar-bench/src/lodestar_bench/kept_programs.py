@@ -6,6 +6,7 @@ of JAX, which JAX checks.
 """
 
 import functools
+import os
 from pathlib import Path
 
 import jax
@@ -14,7 +15,12 @@ from jax.experimental.compilation_cache import compilation_cache
 
 @functools.cache
 def keep_programs(folder: Path, *, least_seconds: float = 0.3) -> None:
-    """Read and keep compiled programs in `folder` from now on, those that took at least so long to compile."""
+    """Read and keep compiled programs in `folder` from now on, those that took at least so long to compile.
+
+    A folder that the user named to JAX itself (JAX_COMPILATION_CACHE_DIR) stays.
+    """
+    if os.environ.get("JAX_COMPILATION_CACHE_DIR"):
+        return
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", least_seconds)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)

@@ -31,6 +31,7 @@ from lodestar_bench.tasks import (
     Task,
     catalogue,
     diamonds_mlp,
+    digits_mlp,
     manual_gru,
     names,
     problem,
@@ -504,3 +505,12 @@ def test_a_review_with_an_odd_label_is_named(tmp_path):
     path.write_text("text,label,source\nfine,1,x\nodd,maybe,x\n")
     with pytest.raises(BenchError, match="row 3: label must be 0 or 1, got 'maybe'"):
         reviews_bag.reviews(path, 8)
+
+
+def test_the_digits_are_scikit_learn_s():
+    from sklearn.datasets import load_digits
+
+    images, labels = load_digits(return_X_y=True)
+    table = digits_mlp.digits()
+    np.testing.assert_array_equal(table[:, :-1], images)
+    np.testing.assert_array_equal(table[:, -1], labels)

@@ -4,12 +4,16 @@ Comes in: a scale. Goes out: a problem. The budget is short on purpose (few epoc
 schedules differ. Laptop scale: a wider network, 100 epochs of digits shifted by up to a pixel. Not in the paper.
 """
 
-from typing import Any
+import gzip
+import importlib.util
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import NDArray
 
+from lodestar_bench._errors import BenchError
 from lodestar_bench.data.rows import Rows, Splits
 from lodestar_bench.data.split import shuffled
 from lodestar_bench.models.mlp import mlp
@@ -45,12 +49,22 @@ def shifted(digits: jax.Array, key: jax.Array | None) -> jax.Array:
 
 def splits() -> Splits:
     """797 digits to learn from, 500 to validate, 500 to test."""
-    from sklearn.datasets import load_digits
-
-    digits: Any = load_digits()
-    order = shuffled(len(digits.target), "digits-mlp")
-    every = Rows((digits.data[order] / 16.0).astype(np.float32), digits.target[order].astype(np.int32))
+    table = digits()
+    order = shuffled(len(table), "digits-mlp")
+    every = Rows((table[order, :-1] / 16.0).astype(np.float32), table[order, -1].astype(np.int32))
     return Splits(every[:797], every[797:1297], every[1297:])
+
+
+def digits() -> NDArray[np.float64]:
+    """64 pixels from 0 to 16 and a label in each row: the file that `load_digits` reads.
+
+    It is read here because importing scikit-learn takes a process longer than a run at smoke scale does.
+    """
+    package = importlib.util.find_spec("sklearn")
+    if package is None or package.origin is None:
+        raise BenchError("digits-mlp needs scikit-learn's handwritten digits. Fix: pip install scikit-learn")
+    with gzip.open(Path(package.origin).parent / "datasets" / "data" / "digits.csv.gz", "rt") as file:
+        return np.loadtxt(file, delimiter=",")
 
 
 def problem(scale: str) -> Classification:
