@@ -37,7 +37,7 @@ def test_the_plan_is_that_of_the_jobs_size_and_the_law_is_shown(ask):
     assert plans[256]["peak_lr"] < 0.5 * plans[32]["peak_lr"]
     assert 1 / 1.6 < plans[256]["peak_lr"] / best_peak(256.0, parse("linear:1e-3:warmup=0.1", 400)) < 1.6
     said = " ".join(plans[256]["notes"])
-    assert "In your runs the best rate falls as width^-0" in said and "80 % interval), from 3 values of it" in said
+    assert "In your runs the best rate falls as width^-0" in said and "80 % interval), from 3 widths" in said
     assert "At width 256, batch size 64, length in steps 400 the best rates are" in said
 
 
@@ -100,3 +100,9 @@ def test_runs_that_differ_in_size_and_a_job_that_does_not_state_its_own_is_warne
     assert "past runs differ in their width (16 to 64) and the job does not state its own" in " ".join(
         result.stderr.split()
     )
+
+
+def test_a_batch_that_no_past_run_states_is_not_passed_over_in_silence(ask):
+    result = ask("plan", "one.lodestar", "--steps", 400, "--batch", 64)
+    assert result.exit_code == 0, result.output
+    assert "the job's batch size is 64, but the forecaster's runs state no batch size" in " ".join(result.stderr.split())

@@ -59,7 +59,7 @@ def test_units_of_a_job_and_back():
 
 def test_the_law_in_words():
     assert WIDTH.words == (
-        "in your runs the best rate falls as width^-0.50 (-0.63 to -0.37, 80 % interval), from 3 values of it"
+        "in your runs the best rate falls as width^-0.50 (-0.63 to -0.37, 80 % interval), from 3 widths"
     )
     assert BATCH.words.startswith("the best rate rises as batch size^0.50 (0.18 to 0.82; a public rule")
 
@@ -100,6 +100,12 @@ def test_a_forecaster_without_a_law_stays_as_it_is_and_says_so_for_a_width():
     assert turned.forecaster is made
     assert [kind for kind, _ in turned.warnings] == ["job width"]
     assert "state no size" in turned.warnings[0][1]
+
+
+def test_a_law_of_other_things_does_not_hide_that_no_size_is_known():
+    made = dataclasses.replace(sized_forecaster(), law=ScaleLaw((BATCH,), (1.0, 0.1)))
+    said = dict(at_scale(made, {"width": 256.0, "batch_size": 64.0}).warnings)
+    assert "state no size, so its plan does not depend on it" in said["job width"]
 
 
 def test_turning_back_to_a_known_size_changes_nothing():

@@ -43,7 +43,7 @@ def test_the_report_has_it_where_runs_differ_in_size():
     page = build_report([*runs, steered], forecaster=sized_forecaster(), most=4)
     section = next(section for section in page.sections if section.title == SECTION)
     words, over_rate, _ = section.blocks
-    assert isinstance(words, Text) and "from 3 values of it" in words.text
+    assert isinstance(words, Text) and "from 3 widths" in words.text
     assert isinstance(over_rate, Chart)
     shown = [label for mark in over_rate.series for label in getattr(mark, "labels", ())]
     assert "mine" in shown and runs[0].name in shown

@@ -89,7 +89,10 @@ def test_the_batch_of_an_update_is_over_devices_and_accumulation():
     assert found.scale.batch_size == 64
     assert found.sources["batch_size"] == " x ".join(extra)
     assert scale_of(run(extra={**extra, "train_batch_size": 8})).batch_size == 64  # as a TrainerState repeats it
-    assert scale_of(run(extra={**extra, "global_batch_size": 64})).batch_size == 64
+    stated = read_scale(run(extra={**extra, "global_batch_size": 64}))
+    assert stated.scale.batch_size == 64 and stated.sources["batch_size"] == "global_batch_size"
+    two = read_scale(run(extra={"global_batch_size": 64, "per_device_batch_size": 8, "world_size": 2}))
+    assert two.scale.batch_size == 64 and not two.troubles  # accumulation is not stated
 
 
 @pytest.mark.parametrize(
@@ -99,6 +102,7 @@ def test_the_batch_of_an_update_is_over_devices_and_accumulation():
         {"batch_size": 32, "world_size": 8},
         {"batch_size": 32, "per_device_batch_size": 8},
         {"global_batch_size": 100, "device_batch_size": 8, "world_size": 2, "grad_accum_steps": 4},
+        {"global_batch_size": 50, "device_batch_size": 16, "world_size": 2},
     ],
 )
 def test_a_batch_that_may_mean_two_things_is_not_known_and_said(extra):

@@ -108,7 +108,7 @@ def test_what_is_known_outlives_the_file(tmp_path):
     [
         ({"optimiser": "SGD"}, "job has no 'optimiser'.* did you mean 'optimizer'"),
         ({"batch_size": "many"}, "job's batch_size must be a finite number above 0, got 'many'"),
-        ({"width": 0}, "job's width must be a finite number above 0, got 0"),
+        ({"width": 0}, "job's width must be a finite number above 0, got 0. Fix: job={'width': 64}"),
         ({"parameters": -3}, "job's parameters must be a finite number above 0, got -3"),
         ({"weight_decay": -0.1}, "job's weight_decay must be a finite number >= 0, got -0.1"),
         ({"width": float("nan")}, "job's width must be a finite number above 0, got nan"),

@@ -28,7 +28,7 @@ def at_job(
 ) -> "tuple[Forecaster, list[str]]":
     """The forecaster in the units of the job, and what is to be said of that."""
     from lodestar.forecaster.about import law_words
-    from lodestar.forecaster.at_scale import at_scale, too_far
+    from lodestar.forecaster.at_scale import at_scale, too_far, unheard_of
 
     for name, value in (("--size", size), ("--batch", batch)):
         if value is not None and not value > 0:
@@ -37,7 +37,7 @@ def at_job(
     if why := too_far(law, job):
         raise typer.BadParameter(why, param_hint="--size, --batch, --steps")
     turned = at_scale(forecaster, job)
-    for _, text in turned.warnings:
+    for _, text in (*turned.warnings, *unheard_of(law, {"batch_size": batch})):
         _screen.warn(text)
     said = [text for text in (turned.words, *law_words(forecaster)) if text]
     return turned.forecaster, [f"{text[0].upper()}{text[1:]}." for text in said]

@@ -36,12 +36,13 @@ def at_scale(forecaster: Forecaster, job: Job) -> AtScale:
         if value is not None and not (math.isfinite(value) and value > 0):
             raise ValueError(f"a job's {_plain(name)} must be above 0, got {value}. Fix: leave it out, or state it")
     law = forecaster.law
+    unheard = tuple(unheard_of(law, {"width": job.get("width")}))  # parameters are counted, a width is stated on purpose
     if law is None:
-        return AtScale(forecaster, "", tuple(_no_law(job)))
+        return AtScale(forecaster, "", unheard)
     within = {name: _within(law.of(name), value) for name, value in job.items()}
     turned = forecaster.for_job(within)
     warnings = [(f"job {quantity.name}", text) for quantity in law.quantities if (text := _warning(quantity, job))]
-    return AtScale(turned, _words(law, within, turned), tuple(warnings))
+    return AtScale(turned, _words(law, within, turned), (*unheard, *warnings))
 
 
 def for_run(forecaster: Forecaster, run: Run) -> Forecaster:
@@ -98,13 +99,16 @@ def _outside(quantity: Quantity, value: float) -> str:
     return f"a {what} of {value:g} lies {far:,.0f} times outside what past runs had ({_known(quantity)})"
 
 
-def _no_law(job: Job) -> Iterator[Warned]:
-    for name in SIZES:
-        if name == "width" and job.get(name) is not None:  # parameters are counted, a width is stated on purpose
+def unheard_of(law: ScaleLaw | None, job: Job) -> Iterator[Warned]:
+    """What a job states on purpose and no past run does, so that no plan depends on it."""
+    for name, value in job.items():
+        measured = name in SIZES and law is not None and law.size is not None
+        if value is not None and not measured and (law is None or law.of(name) is None):
+            what, flag = ("size", "--sizes") if name in SIZES else (_plain(name), "--batches")
             yield (
-                "job width",
-                f"the job's width is {job[name]:g}, but the forecaster's runs state no size, so its plan does not "
-                "depend on it. Fix: import runs with their sizes, or sweep with --sizes, and fit again",
+                f"job {name}",
+                f"the job's {_plain(name)} is {value:g}, but the forecaster's runs state no {what}, so its plan does "
+                f"not depend on it. Fix: import runs with their {what}, or sweep with {flag}, and fit again",
             )
 
 

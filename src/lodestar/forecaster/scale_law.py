@@ -22,6 +22,7 @@ QUANTITIES = (*SIZES, "batch_size", LENGTH)
 MOST_BEYOND = 100.0  # times the largest known value: further out, a straight line is no guess worth making
 DIMINISHED, DIMINISHED_DOUBT = 0.6, 0.4  # of a slope, beyond the known values: 0.43 and 0.78 on the two tasks looked at
 _NEAR = 1.01  # values that differ by less are the same
+_SEVERAL = {"width": "widths", "parameters": "numbers of parameters", "batch_size": "batch sizes", LENGTH: "lengths"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Quantity:
         verb = "falls" if self.exponent >= 0 else "rises"
         law = f"the best rate {verb} as {what}^{-self.exponent:.2f} ({ends[0]:.2f} to {ends[1]:.2f}"
         if self.learned:
-            return f"in your runs {law}, 80 % interval), from {self.distinct} values of it"
+            return f"in your runs {law}, 80 % interval), from {self.distinct} {_SEVERAL[self.name]}"
         return f"{law}; a public rule, since all past runs have the same {what}: nothing was learned of it)"
 
 

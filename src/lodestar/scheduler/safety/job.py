@@ -59,7 +59,10 @@ class Job:
             if value is not None and (values[key] is None or wrong):
                 bound = {0.0: " >= 0", _SMALLEST: " above 0"}.get(least, "")
                 rule = "a text" if text else f"a finite number{bound}"
-                raise ValueError(f"job's {key} must be {rule}, got {value!r}. Fix: job={{'optimizer': 'AdamW'}}")
+                like = "'AdamW'" if key == "optimizer" else "'...'" if text else "0.1" if least == 0.0 else "64"
+                raise ValueError(
+                    f"job's {key} must be {rule}, got {value!r}. Fix: job={{{key!r}: {like}}}, or leave it out"
+                )
         return cls(**values)
 
     def quantities(self, total_steps: float) -> dict[str, float | None]:
