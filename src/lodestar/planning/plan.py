@@ -14,6 +14,7 @@ from lodestar._extras import picture
 from lodestar.forecaster.forecast import Context, Forecast
 from lodestar.forecaster.forecaster import Forecaster
 from lodestar.forecaster.known_schedules import Judged, judge, response_of, what_if
+from lodestar.forecaster.response.history import on_cells
 from lodestar.planning.space import Candidates, candidates
 from lodestar.planning.words import describe
 from lodestar.runs.run import Direction
@@ -50,17 +51,30 @@ class SchedulePlan:
 
 
 def plan(
-    forecaster: Forecaster, total_steps: int, context: Context | None = None, *, level: float = 0.8, seed: int = 0
+    forecaster: Forecaster,
+    total_steps: int,
+    context: Context | None = None,
+    *,
+    level: float = 0.8,
+    seed: int = 0,
+    schedule: Schedule | None = None,
 ) -> SchedulePlan:
-    """The best schedule for a job of `total_steps`; with `context`, for the rest of a run."""
+    """The best schedule for a job of `total_steps`; with `context`, for the rest of a run.
+
+    A `schedule` that was chosen elsewhere is the plan as it is: the forecaster then says what is known of it.
+    """
     if total_steps < 1:
         raise ValueError(f"total_steps must be at least 1, got {total_steps}. Fix: the number of optimizer steps")
     choice = candidates(forecaster, seed=seed)
     judged = judge(forecaster, choice.rates, context, level)
-    rates, final = averaged(forecaster, choice.rates, judged, context, level)
+    if schedule is None:
+        rates, final = averaged(forecaster, choice.rates, judged, context, level)
+    else:
+        rates = on_cells(schedule.rates[None])[0]
+        final = judge(forecaster, rates[None], context, level)
     luck = _luck(forecaster, float(final.centre[0]))
     return SchedulePlan(
-        schedule=to_schedule(rates, total_steps),
+        schedule=schedule or to_schedule(rates, total_steps),
         forecast=what_if(forecaster, rates, context, level),
         words=describe(rates),
         peaks=_peaks(forecaster, rates, context, final, luck),

@@ -12,13 +12,20 @@ from lodestar.planning import SchedulePlan, plan
 from lodestar.runs import Run
 from lodestar.sweep.steered import FORECASTER, FUNCTION, HOME, SCALE
 from lodestar.sweep.trial import Job, Trial
+from lodestar.tuning.choose import Choice
 from lodestar.tuning.sizes import Sizes
 
 
 def make_plan(
-    runs: Sequence[Run], sizes: Sizes, file: Path, total_steps: int, seed: int, fit: Mapping[str, Any]
+    runs: Sequence[Run],
+    sizes: Sizes,
+    file: Path,
+    total_steps: int,
+    seed: int,
+    fit: Mapping[str, Any],
+    choice: Choice | None = None,
 ) -> tuple[SchedulePlan | None, Path | None, str]:
-    """The plan, the forecaster's file, and a sentence where there is none."""
+    """The plan, the forecaster's file, and a sentence where there is none. The plan is the `choice`, where one was made."""
     try:
         from lodestar.fitting import fit as fit_forecaster
 
@@ -30,7 +37,8 @@ def make_plan(
         return None, file, "no plan was made: too few runs finished to learn how training answers to the rate"
     if sizes.values and not sizes.job(runs):
         return None, file, f"no plan was made: no run of the full size, {sizes.full:g}, has ended"
-    return plan(at_scale(forecaster, sizes.job(runs)).forecaster, total_steps), file, ""
+    chosen = None if choice is None else choice.schedule
+    return plan(at_scale(forecaster, sizes.job(runs)).forecaster, total_steps, schedule=chosen), file, ""
 
 
 def steered(job: Job, trial: Trial, file: Path, scale: Mapping[str, float]) -> tuple[Job, Trial]:

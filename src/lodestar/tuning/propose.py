@@ -1,15 +1,16 @@
 """Which schedules to try next: those by which the best is expected to improve most.
 
-Comes in: the runs so far. Goes out: schedules, what they are expected to gain, and the forecast of the best one. A
-response is fitted to the runs (how training answers to the rate); of some hundred quasi-random schedules, those of the
-largest expected improvement are taken. The best so far is the model's reading of the schedules tried, not the luckiest
-run; only what the model does not know counts as a chance, luck does not. Runs of several sizes are brought into the
-units of one by the law over sizes that they teach; what is forecast is the full job.
+Comes in: the runs so far. Goes out: schedules, what they are expected to gain, and the forecast of the best one. Of some
+hundred quasi-random schedules, those of the largest expected improvement are taken. The best so far is the model's
+reading of the schedules tried, not the luckiest run; only what the model does not know counts as a chance, luck does
+not. The model is a surface over schedules, fitted in milliseconds. Runs of several sizes ask for more: a response is
+fitted to their curves, and they are brought into the units of one by the law over sizes that they teach; what is
+forecast is the full job.
 """
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from lodestar.runs.scale import scale_of
 from lodestar.schedules import trapezoid
 from lodestar.sweep.spaces import QuasiRandom, Range
 from lodestar.sweep.trial import Trial
+from lodestar.tuning.choose import candidates, numbers_at, read_tried
 from lodestar.tuning.sizes import Sizes, quantities
 
 _DRAWN = 512
@@ -62,6 +64,56 @@ def propose(
 ) -> Prospect | None:
     """The next trials, so many or one of each size, named from `number` on; None while there are too few runs."""
     wanted: Sequence[float | None] = [None] * count if isinstance(count, int) else count
+    if sizes is None or not sizes.values:
+        return _by_surface(runs, space, len(wanted), total_steps, number, seed)
+    return _by_response(runs, space, wanted, total_steps, number, seed, sizes)
+
+
+def _by_surface(
+    runs: Sequence[Run], space: QuasiRandom, count: int, total_steps: int, number: int, seed: int
+) -> Prospect | None:
+    tried = read_tried(runs)
+    if tried is None:
+        return None
+    points, rates = candidates(space, seed)
+    allowed = np.flatnonzero(rates.max(axis=1) <= within(runs, space).peak.high * (1 + 1e-9))
+    if not len(allowed):
+        return None
+    centre, doubt = tried.surface(rates[allowed])
+    best = float(tried.surface(tried.rates)[0].max())
+    gains = expected_gain(centre - best, doubt)
+    places = [np.arange(first, len(gains), count) for first in range(min(count, len(gains)))]
+    picked = [part[np.argmax(gains[part])] for part in places]
+    top, gain = int(np.argmax(centre - doubt)), float(gains[picked].max())
+    return Prospect(
+        tuple(
+            trial_of(numbers_at(space, points[allowed[place]]), number + order, total_steps, seed)
+            for order, place in enumerate(picked)
+        ),
+        abs(tried.final(best + gain) - tried.final(best)),
+        tried.final(centre[top]),
+        *tried.interval(centre[top], doubt[top]),
+        gain >= _WORTH * tried.surface.luck,
+        len(tried.names),
+    )
+
+
+def trial_of(numbers: Mapping[str, float], number: int, total_steps: int, seed: int) -> Trial:
+    """A trial of a schedule's five numbers."""
+    shape = {name: value for name, value in numbers.items() if name != "peak"}
+    schedule = trapezoid(numbers["peak"], total_steps, **shape)
+    return Trial(name_of(number, seed), 1000 * seed + number, total_steps, schedule, shape)
+
+
+def _by_response(
+    runs: Sequence[Run],
+    space: QuasiRandom,
+    wanted: Sequence[float | None],
+    total_steps: int,
+    number: int,
+    seed: int,
+    sizes: Sizes,
+) -> Prospect | None:
     try:
         data, law = one_scale(prepare([run for run in runs if run.status is not Status.DIVERGED]))
         fitted = fit_response(data, seed=seed)
@@ -70,7 +122,7 @@ def propose(
     if fitted is None:
         return None
     response, sign = fitted[0], 1.0 if data.recipe.direction is Direction.MAX else -1.0
-    scales = _Scales(law, sizes or Sizes(), runs)
+    scales = _Scales(law, sizes, runs)
     drawn = within(runs, space, scales).trials(_DRAWN, CELLS, seed=seed + number)
     rates = np.stack([trial.schedule.rates for trial in drawn if trial.schedule is not None])
     finals = response.finals(rates * scales.factor(None))

@@ -1,7 +1,7 @@
 """`tune`: from a training function and a budget to a plan, its forecast and a forecaster; what `lodestar tune` does.
 
 Comes in: a function or a command, a budget in full runs, a store. Goes out: runs in the store, a forecaster file beside
-it, and a `TuneResult`. The first trials are quasi-random; then each round proposes the next, has the sweep make them,
+it, and a `TuneResult`. The first trial is the middle of the space, the next are quasi-random; then each round proposes the next, has the sweep make them,
 with pruning, and learns from all there is. It ends when the budget is spent or nothing is to be gained. Killed at any
 moment, the same call goes on: the store and the sweep's journal are all its memory.
 """
@@ -9,9 +9,12 @@ moment, the same call goes on: the store and the sweep's journal are all its mem
 import dataclasses
 import math
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from lodestar._errors import SweepError
 from lodestar.planning import SchedulePlan
@@ -26,31 +29,38 @@ from lodestar.sweep.spaces import QuasiRandom
 from lodestar.sweep.steered import STEERING
 from lodestar.sweep.sweep import OnEvent, OnStart, SweepResult, run_trials
 from lodestar.sweep.trial import Job, Trial
+from lodestar.tuning.choose import NUMBERS, Choice, choose, numbers_at
 from lodestar.tuning.finish import make_plan, steered
-from lodestar.tuning.propose import Prospect, name_of, propose
+from lodestar.tuning.propose import Prospect, name_of, propose, trial_of, within
 from lodestar.tuning.sizes import Sizes
 
-STARTUP = 5  # finished runs before the first proposal, and two of each size
+STARTUP = 3  # finished runs before the first proposal
+_STARTUP_OF_SIZES = 5  # and two of each size
 _ROUNDS = 2  # without a gain in sight, after which it ends
 _FAILED = 3  # rounds that made no run at all, after which it ends
 
 
 @dataclasses.dataclass(frozen=True)
 class Round:
-    """How things stand before some trials: budget and what is spent of it, in full runs; the best; what is expected."""
+    """How things stand before some trials: budget and what is spent of it, in full runs; the best; what is expected.
+
+    `thought` is the processor time of all proposals of this call so far, in seconds.
+    """
 
     budget: float
     spent: float
     runs: int
     best: tuple[str, float] | None
     prospect: Prospect | None
+    thought: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True)
 class TuneResult:
     """What tuning left. `plan` and `forecaster` are None where they could not be made: `note` then says why.
 
-    `best` is that of the full job; `final` the last run, if one was asked for, and `steering` what became of it.
+    `best` is that of the full job; `choice` the schedule it ends with, which is the plan's where there is one (over
+    sizes there is only the plan); `final` the last run, if one was asked for, and `steering` what became of it.
     """
 
     store: str
@@ -65,9 +75,10 @@ class TuneResult:
     final: tuple[str, float] | None
     note: str
     steering: str = ""
+    choice: Choice | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        plain = {key: value for key, value in vars(self).items() if key != "plan"}
+        plain = {key: value for key, value in vars(self).items() if key not in ("plan", "choice")}
         for key in ("best", "final"):
             plain[key] = plain[key] and {"run": plain[key][0], "metric": plain[key][1]}
         made = self.plan
@@ -143,17 +154,22 @@ class _Work:
         early = self._rounds(budget, on_round)
         runs = self.runs()
         words = {} if fit is True else fit
+        choice = None if self.sizes.values else self._choice(runs)
         made = (
             (None, None, "")
             if words is False
-            else make_plan(runs, self.sizes, self._file, self.length, self.seed, words)
+            else make_plan(runs, self.sizes, self._file, self.length, self.seed, words, choice)
         )
         planned, file, note = made
         last, told = self._final(runs, planned, file) if final and planned is not None else (None, "")
         pruned = sum(run.status is Status.CUT_SHORT for run in runs)
         spent, best = self.sizes.spent(runs), _best(self.sizes.of_full(runs))
         facts = (self.store.address, budget, spent, len(runs), pruned, best, early)
-        return TuneResult(*facts, planned, file, last, note, told)
+        return TuneResult(*facts, planned, file, last, note, told, choice)
+
+    def _choice(self, runs: Sequence[Run]) -> Choice | None:
+        most = within(runs, self.space).peak.high
+        return choose(runs, self.space, self.length, seed=self.seed, most=most)
 
     def _final(
         self, runs: Sequence[Run], planned: SchedulePlan, file: Path | None
@@ -187,13 +203,16 @@ class _Work:
         """Trials until the budget is spent, or nothing is to be gained: then True."""
         runs = self.runs()
         number, idle, fruitless = 1 + max((int(run.name.rpartition("-")[2]) for run in runs), default=-1), 0, 0
+        thought = 0.0
         while (left := budget - self.sizes.spent(runs)) >= self.sizes.least(runs) / 2:
             wanted = self.sizes.next(runs, self.executor.slots, left)
+            began = time.thread_time()
             prospect = self._prospect(runs, wanted, number)
+            thought += time.thread_time() - began
             idle = idle + 1 if prospect is not None and not prospect.worth else 0
             if on_round is not None:
                 best = _best(self.sizes.of_full(runs))
-                on_round(Round(budget, self.sizes.spent(runs), len(runs), best, prospect))
+                on_round(Round(budget, self.sizes.spent(runs), len(runs), best, prospect, thought))
             if idle >= _ROUNDS:
                 return True
             result = self._make(prospect.trials if prospect is not None else self._drawn(number, wanted))
@@ -206,12 +225,15 @@ class _Work:
 
     def _prospect(self, runs: Sequence[Run], wanted: Sequence[float | None], number: int) -> Prospect | None:
         finished = [run for run in runs if run.status is Status.FINISHED]
-        enough = len(finished) >= max(STARTUP, 2 * len(self.sizes.values)) and self.sizes.of_full(finished)
+        least = max(_STARTUP_OF_SIZES, 2 * len(self.sizes.values)) if self.sizes.values else STARTUP
+        enough = len(finished) >= least and self.sizes.of_full(finished)
         options: dict[str, Any] = {"number": number, "seed": self.seed, "sizes": self.sizes}
         return propose(runs, self.space, wanted, self.length, **options) if enough else None
 
     def _drawn(self, number: int, wanted: Sequence[float | None]) -> list[Trial]:
         drawn = self.space.trials(number + len(wanted), self.length, seed=self.seed)[number:]
+        if number == 0:  # where those who chose the ranges expect the best
+            drawn[0] = trial_of(numbers_at(self.space, np.full(len(NUMBERS), 0.5)), 0, self.length, self.seed)
         facts = [{} if size is None else {"size": size} for size in wanted]
         return [
             dataclasses.replace(trial, name=name_of(number + i, self.seed), settings={**trial.settings, **facts[i]})

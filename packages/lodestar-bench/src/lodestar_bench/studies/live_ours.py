@@ -1,0 +1,129 @@
+"""`lodestar tune` as the live study runs it: through its Python entry, with an executor that trains in this process.
+
+Comes in: a rig, a repeat, a budget. Goes out: the schedule it ended with, and what the search cost. Fits are charged:
+their processor time, in full runs by what this search's own trials took, counts as spent.
+"""
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from lodestar.pruning import Pruner
+from lodestar.runs import Run
+from lodestar.schedules import Schedule
+from lodestar.sweep import AbstractExecutor, Done, Event, Job, Started, Trial
+from lodestar.sweep.events import Reported, TrialCut
+from lodestar.sweep.recorder import Recorder
+from lodestar.tuning import Round, TuneResult, tune
+from lodestar_bench.studies.live_rivals import Found, Rig
+
+OURS = "lodestar tune"
+
+
+class Here(AbstractExecutor):
+    """Trials one after another in this process, by the rig's compiled program; every evaluation is reported."""
+
+    def __init__(self, rig: Rig):
+        self._rig, self._recorder = rig, None
+        self.updates, self.seconds = 0, 0.0
+
+    @property
+    def slots(self) -> int:
+        """One."""
+        return 1
+
+    def run(self, job: Job, trials: Iterable[Trial]) -> Iterator[Event]:
+        """Train each."""
+        for trial in trials:
+            yield Started(trial, "here")
+            recorder = self._recorder = Recorder(trial)
+            began = time.perf_counter()
+            for step, loss, metric in self._train(trial):
+                try:
+                    recorder(step, loss=loss, metric=metric)
+                except TrialCut:
+                    break
+                yield Reported(trial, step, loss, metric)
+            yield Done(trial, recorder.as_run(job), time.perf_counter() - began)
+
+    def _train(self, trial: Trial) -> Iterator[tuple[int, float, float | None]]:
+        assert trial.schedule is not None
+        rates, began = trial.schedule.rates, time.thread_time()
+        training = self._rig.begin(trial.seed, float(rates[0]))
+        self.seconds += time.thread_time() - began
+        while not training.done:
+            began, before = time.thread_time(), training.step
+            loss = self._rig.advance(training, rates, training.step + self._rig.every)
+            worth = self._rig.measure(training)
+            self.seconds, self.updates = self.seconds + time.thread_time() - began, self.updates + training.step - before
+            yield training.step, loss, None if training.lost else self._rig.sign * worth
+
+    def stop(self, trial: Trial, reason: str) -> bool:
+        """At its next report."""
+        if self._recorder is None or self._recorder.trial is not trial:
+            return False
+        self._recorder.pruned = reason
+        return True
+
+
+class Timed(Pruner):
+    """The pruner, and the processor time it took."""
+
+    seconds = 0.0
+
+    def learn(self, runs: Sequence[Run]) -> Any:
+        began = time.thread_time()
+        try:
+            return super().learn(runs)
+        finally:
+            self.seconds += time.thread_time() - began
+
+    def judge(self, run: Run, schedule: Schedule | None = None) -> Any:
+        began = time.thread_time()
+        try:
+            return super().judge(run, schedule)
+        finally:
+            self.seconds += time.thread_time() - began
+
+
+class _Spent(Exception):
+    """The budget is spent, fits included."""
+
+
+def ours(rig: Rig, repeat: int, budget: int, *, prune: bool = True) -> tuple[Found, dict[str, Any]]:
+    """One search; a warm-up run is made first, so that no compiling is counted."""
+    rig.test(rig.rates({"peak": rig.space.peak.low, "warmup": 0, "plateau": 0, "power": 1, "floor": 0}), 0)
+    here, pruner, peak = Here(rig), Timed(), (rig.space.peak.low, rig.space.peak.high)
+    last: list[Round] = []
+
+    def charge(now: Round) -> float:
+        run = here.seconds / max(here.updates, 1) * rig.total
+        return (now.thought + pruner.seconds) / run if here.updates else 0.0
+
+    def on_round(now: Round) -> None:
+        last.append(now)
+        if budget - now.spent - charge(now) < 0.5:
+            raise _Spent
+
+    with tempfile.TemporaryDirectory() as folder:
+        given: dict[str, Any] = {
+            "out": Path(folder) / "runs", "seed": repeat, "total_steps": rig.total, "peak": peak, "fit": False,
+            "executor": here, "direction": str(rig.problem.direction), "task": rig.problem.task,
+            "prune": pruner if prune else False,
+        }  # fmt: skip
+        result: TuneResult | None = None
+        with contextlib.suppress(_Spent):
+            result = tune("live:train", budget=budget, on_round=on_round, **given)
+        if result is None:  # the choice is made of what there is
+            result = tune("live:train", budget=1, **given)
+    assert result.choice is not None
+    cost = charge(last[-1])
+    facts = {
+        "trials": result.runs, "pruned": result.pruned, "charged": cost, "tried": result.choice.name,
+        "ended_early": result.ended_early, "forecast": [result.choice.final, result.choice.lower, result.choice.upper],
+    }  # fmt: skip
+    spent = (result.spent + cost) * rig.total
+    return Found(spent, rig.sign * result.choice.final, result.choice.schedule.rates), facts

@@ -1,0 +1,185 @@
+"""Which schedules to try next, and which to end with: by a surface of how schedules end, fitted in milliseconds.
+
+Comes in: the runs so far and the space. Goes out: the schedules by which the best is expected to improve most; at the
+end the one to use. That is the mean of the candidates that are expected to end best, so that no single one's error and
+no lucky run is followed; or a schedule that was tried, where the surface expects more of it.
+"""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lodestar._extras import need
+from lodestar.forecaster.preprocessing.transform import Transform, metric_transform
+from lodestar.runs import Direction, Run, Status
+from lodestar.schedules import Schedule, trapezoid
+from lodestar.sweep.spaces import QuasiRandom, Range
+from lodestar.tuning.surface import Surface, fit_surface, lowest
+
+CELLS = 50
+NUMBERS = ("peak", "warmup", "plateau", "power", "floor")
+_DRAWN = 512
+_AVERAGED = 24
+_DOUBTED = 0.5  # deviations taken off what is expected of a schedule one ends with
+_LEAST = 3  # finished runs
+_LEVEL = 1.2816  # deviations: 80 % of a normal variable lie within
+
+Array = NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """A schedule to end with, and the final metric that is expected of a run along it, with 80 % of luck and doubt.
+
+    `name` is the run that tried it; None if none did.
+    """
+
+    schedule: Schedule
+    final: float
+    lower: float
+    upper: float
+    name: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Tried:
+    """What the runs so far say: a surface, the units of the metric, and the schedules they tried."""
+
+    names: tuple[str, ...]
+    rates: Array
+    surface: Surface
+    units: Transform
+    sign: float
+
+    def final(self, worth: float) -> float:
+        """In the user's units."""
+        return float(self.units.inverse(self.sign * worth))
+
+    def interval(self, centre: float, doubt: float) -> tuple[float, float]:
+        half = _LEVEL * math.hypot(doubt, self.surface.luck)
+        lower, upper = sorted(self.final(centre + side * half) for side in (-1.0, 1.0))
+        return lower, upper
+
+
+def read_tried(runs: Sequence[Run]) -> Tried | None:
+    """None while fewer than three runs have finished, or all at one value.
+
+    A run that was stopped counts as no better than the middling one that finished, and it may be much worse; one that
+    diverged as the worst there is.
+    """
+    runs = [run for run in runs if len(run.metric) or run.status is Status.DIVERGED]
+    finished = [run for run in runs if run.status is Status.FINISHED and math.isfinite(run.final_metric)]
+    if len(finished) < _LEAST or len({run.final_metric for run in finished}) < 2:
+        return None
+    sign = 1.0 if finished[0].direction is Direction.MAX else -1.0
+    units = metric_transform(np.concatenate([run.metric.values for run in finished]), finished[0].direction)
+    ends = np.array([sign * float(units.forward(run.final_metric)) for run in finished])
+    middle, low = float(np.median(ends)), lowest(ends)
+    worth, doubt, known = [], [], []
+    for run in runs:
+        rates = schedule_of(run)
+        if rates is None:
+            continue
+        whole = run.status is Status.FINISHED and math.isfinite(run.final_metric)
+        lost = run.status is Status.DIVERGED or not math.isfinite(run.metric.values[-1])
+        last = low if lost else sign * float(units.forward(run.metric.values[-1]))
+        worth.append(last if whole else min(max(last, low), middle))
+        doubt.append(0.0 if whole or lost else (middle - low) / 2)
+        known.append((run.name, rates))
+    if len(known) < _LEAST:
+        return None
+    rates = np.stack([rates for _, rates in known])
+    surface = fit_surface(rates, np.array(worth), np.array(doubt))
+    return Tried(tuple(name for name, _ in known), rates, surface, units, sign)
+
+
+def schedule_of(run: Run) -> Array | None:
+    """The rates on cells of the whole run: of the trapezoid it was given, else as logged; None if that ended early."""
+    facts, peak = run.facts.extra, run.facts.peak_lr
+    shape = [facts.get(name) for name in NUMBERS[1:]]
+    if peak is not None and all(isinstance(value, int | float) for value in shape):
+        warmup, plateau, power, floor = (float(value) for value in shape if isinstance(value, int | float))
+        return draw(*(np.array([value]) for value in (float(peak), warmup, plateau, power, floor)))[0]
+    if not len(run.lr) or run.lr.steps[-1] < 0.98 * run.total_steps:
+        return None
+    return np.interp((np.arange(CELLS) + 0.5) / CELLS * run.total_steps, run.lr.steps, run.lr.values)
+
+
+def draw(peak: Array, warmup: Array, plateau: Array, power: Array, floor: Array) -> Array:
+    """Many trapezoids (n, cells) at once, as the family of that name draws one; `plateau` is a share of the run."""
+    at = (np.arange(CELLS) + 0.5) / CELLS
+    peak, warmup, plateau, power, floor = (part[:, None] for part in (peak, warmup, plateau, power, floor))
+    fallen = np.clip((at - warmup - plateau) / np.maximum(1.0 - warmup - plateau, 1e-12), 0.0, 1.0)
+    share = floor + (1.0 - floor) * (1.0 - fallen) ** power
+    return peak * np.minimum(share, at / np.maximum(warmup, 1e-12))
+
+
+@functools.lru_cache(maxsize=4)  # a tuning asks for the same ones each time
+def candidates(space: QuasiRandom, seed: int) -> tuple[Array, Array]:
+    """Points of the unit cube (n, 5), spread evenly, and the rates (n, cells) there."""
+    sequence = need("scipy.stats", "cli").qmc.Sobol(len(NUMBERS), scramble=True, seed=np.random.default_rng([seed, 1]))
+    points = sequence.random_base2(int(math.log2(_DRAWN)))
+    peak, warmup, plateau, power, floor = (_at(getattr(space, n), points[:, i]) for i, n in enumerate(NUMBERS))
+    return points, draw(peak, warmup, plateau * (1 - warmup), power, floor)
+
+
+def _at(span: Range, u: Array) -> Array:
+    if span.choices:
+        return np.asarray(span.choices)[np.minimum((u * len(span.choices)).astype(int), len(span.choices) - 1)]
+    return span.low * (span.high / span.low) ** u if span.log else span.low + u * (span.high - span.low)
+
+
+def numbers_at(space: QuasiRandom, point: Array) -> dict[str, float]:
+    """The five numbers at a point of the unit cube, as a trial's settings have them: `plateau` as a share of the run."""
+    found = {name: float(getattr(space, name).at(float(u))) for name, u in zip(NUMBERS, point, strict=True)}
+    found["plateau"] *= 1 - found["warmup"]
+    return {name: float(f"{value:.6g}") for name, value in found.items()}
+
+
+def choose(runs: Sequence[Run], space: QuasiRandom, total_steps: int, *, seed: int, most: float) -> Choice | None:
+    """The schedule to end with; `most` is the highest peak rate that may be asked for. None where no run finished."""
+    tried = read_tried(runs)
+    if tried is None:
+        return _best_seen(runs)
+    points, rates = candidates(space, seed)
+    allowed = np.flatnonzero(rates.max(axis=1) <= most * (1 + 1e-9))
+    centre, doubt = tried.surface(rates[allowed])
+    best = allowed[np.argsort(-(centre - _DOUBTED * doubt), kind="stable")[:_AVERAGED]]
+    numbers = numbers_at(space, points[best].mean(axis=0)) if len(best) else None
+    options = list(tried.rates)
+    if numbers is not None:
+        options.append(draw(*(np.array([numbers[name]]) for name in NUMBERS))[0])
+    centre, doubt = tried.surface(np.stack(options))
+    merit = centre - _DOUBTED * doubt
+    place = int(np.argmax(merit))
+    final = tried.final(centre[place])
+    if numbers is not None and place == len(options) - 1:
+        peak = numbers.pop("peak")
+        return Choice(trapezoid(peak, total_steps, **numbers), final, *tried.interval(centre[place], doubt[place]))
+    run = next(run for run in runs if run.name == tried.names[place])
+    return Choice(_again(run), final, *tried.interval(centre[place], doubt[place]), run.name)
+
+
+def _best_seen(runs: Sequence[Run]) -> Choice | None:
+    fine = [run for run in runs if run.status is Status.FINISHED and math.isfinite(run.final_metric)]
+    if not fine:
+        return None
+    best = fine[0]
+    for run in fine[1:]:
+        best = run if run.direction.better(run.final_metric, best.final_metric) else best
+    return Choice(_again(best), best.final_metric, -math.inf, math.inf, best.name)
+
+
+def _again(run: Run) -> Schedule:
+    """The schedule that a run followed."""
+    facts, peak = run.facts.extra, run.facts.peak_lr
+    shape = {name: facts.get(name) for name in NUMBERS[1:]}
+    if peak is not None and all(isinstance(value, int | float) for value in shape.values()):
+        given = {name: float(value) for name, value in shape.items() if isinstance(value, int | float)}
+        return trapezoid(peak, run.total_steps, **given)
+    at = np.arange(1, run.total_steps + 1)
+    return Schedule(run.name, np.interp(at, run.lr.steps, run.lr.values))
