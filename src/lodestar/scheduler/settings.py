@@ -72,9 +72,7 @@ class Settings:
         if self.hold is not None:
             _within("hold", self.hold, 0, 1, "1 for the rest of the run, or None for one window")
         if self.tolerance_points is not None:
-            _whole(
-                "tolerance_points", self.tolerance_points, 2, "3 is the released code's, None takes all"
-            )
+            _whole("tolerance_points", self.tolerance_points, 2, "3 is the released code's, None takes all")
         _whole("samples", self.samples, 1, "30 is the paper's")
         _whole("average", self.average, 1, "3 is the paper's")
         _whole("initial_runs", self.initial_runs, 1, "1 is the paper's")
