@@ -10,7 +10,7 @@ from lodestar_bench import tasks
 from lodestar_bench.method import AbstractLook
 from lodestar_bench.methods.schedule import Scheduled
 from lodestar_bench.methods.steered import Steered
-from lodestar_bench.studies.shifted_jobs import SHIFTS, Met, decayed, job, noisy, stretched
+from lodestar_bench.studies.shifted_jobs import SHIFTS, Met, decayed, job, noisy, on_new_clock, stretched
 from lodestar_bench.studies.shifts import gaps, in_units
 
 LOOK: AbstractLook = None  # pyright: ignore[reportAssignmentType]  nobody looks inside
@@ -104,6 +104,12 @@ def test_the_rest_of_a_replayed_schedule_is_stretched():
     assert (rates[4], rates[-1]) == (5.0, 8.0)
     assert stretched(np.arange(1.0, 9.0), "batch").rates.tolist() == list(range(1, 9))
     assert isinstance(stretched(np.ones(4), "same"), Schedule)
+
+
+def test_or_read_on_the_new_clock():
+    rates = on_new_clock(np.arange(1.0, 9.0)).rates
+    assert rates[:6].tolist() == [1.0, 2.0, 3.0, 4.0, 2.5, 3.0]
+    assert (len(rates), rates[-1]) == (16, 8.0)
 
 
 def test_gaps_are_in_points_and_a_lost_run_counts_as_the_worst():

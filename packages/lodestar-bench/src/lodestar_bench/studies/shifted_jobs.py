@@ -153,3 +153,14 @@ def stretched(rates: NDArray[np.float64], shift: str) -> Schedule:
     half = steps // 2
     later = np.interp(np.linspace(half + 1, steps, 2 * steps - half), np.arange(1, steps + 1), rates)
     return Schedule("replayed", np.concatenate([rates[:half], later]))
+
+
+def on_new_clock(rates: NDArray[np.float64]) -> Schedule:
+    """A schedule of a job that is twice as long from half time on: later steps have the rate of their place in the run.
+
+    It is where it would be had the length been known, so at half time it goes back to what it was at a quarter.
+    """
+    steps = len(rates)
+    half = steps // 2
+    later = np.interp(np.arange(half + 1, 2 * steps + 1) / 2, np.arange(1, steps + 1), rates)
+    return Schedule("replayed", np.concatenate([rates[:half], later]))

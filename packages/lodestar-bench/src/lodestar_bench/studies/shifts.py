@@ -46,13 +46,14 @@ from lodestar_bench.methods.schedule import Scheduled
 from lodestar_bench.methods.steered import Steered
 from lodestar_bench.optimizers.forms import optimizer
 from lodestar_bench.statistics import Paired, paired
-from lodestar_bench.studies.shifted_jobs import SHIFTS, Met, job, stretched
+from lodestar_bench.studies.shifted_jobs import SHIFTS, Met, job, on_new_clock, stretched
 
 RUNS = 25  # of the sweep
 SEEDS, FIRST_SEED = 20, 1000
 OPEN, WINNER, CLOSED = "open loop", "winner replayed", "closed loop"
 SCALED = "plan x"  # "plan x0.5": the open loop, its rates times 0.5 from a quarter of the run on
 FROM = 0.25
+CLOCKED = "plan on the new clock"  # of a job that gets longer: read at the place in the new length, not stretched
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +101,9 @@ def controllers(
     if contestant == CLOSED:
         return lambda seed: Met(Steered(Scheduler(forecaster, steps, settings=settings, seed=seed)), shift, steps)
     planned = Scheduler(forecaster, steps, settings=settings, seed=0).plan().values()
-    factor = float(contestant.removeprefix(SCALED)) if contestant != OPEN else 1.0
+    if contestant == CLOCKED and shift == "length":
+        return lambda seed: Met(Scheduled(on_new_clock(planned)), shift, steps)
+    factor = float(contestant.removeprefix(SCALED)) if contestant.startswith(SCALED) else 1.0
     planned = planned * np.where(np.arange(steps) < FROM * steps, 1.0, factor)
     return lambda seed: Met(Scheduled(stretched(planned, shift)), shift, steps)
 
