@@ -109,6 +109,7 @@ lodestar.scheduler.steps.judge_schedules
 lodestar.scheduler.steps.matching
 lodestar.scheduler.steps.moment
 lodestar.scheduler.steps.perturb
+lodestar.scheduler.steps.plain_plan
 lodestar.scheduler.steps.rescale
 lodestar.scheduler.steps.score
 lodestar.scheduler.steps.steer

@@ -62,3 +62,17 @@ def test_memory_does_not_grow_with_steps():
     for step in range(1, 20_000):
         history.add_loss(50 * step, 1.0)
     assert len(json.dumps(history.to_dict())) < 5_000
+
+
+def test_a_rate_the_job_says_it_used_counts_and_moves_with_the_clock():
+    history = History(400, 40)
+    history.add_applied(15, 0.3)
+    history.add_applied(17, 0.4)
+    for point in range(3):
+        history.settle(point, 0.1)
+    assert history.lr[:3].tolist() == [0.1, 0.4, 0.1]
+    again = History.from_dict(json.loads(json.dumps(history.to_dict())), 40)
+    assert again.applied == {1: 0.4}
+    longer = again.rebinned(800, lambda step: 0.2, 30)
+    assert longer.applied == {0: 0.4}
+    assert longer.lr[:2].tolist() == [0.4, 0.0]

@@ -28,6 +28,16 @@ def steered(luck: float = 0.0, forecaster=None, harm=None, **options) -> Schedul
     return scheduler
 
 
+def test_a_plain_initial_plan_has_its_own_forecast():
+    high, low = (
+        Scheduler(responding_forecaster(), TOTAL, initial_plan=f"linear:{peak}").decisions[0].predicted
+        for peak in (1e-2, 1e-5)
+    )
+    assert high is not None
+    assert low is not None
+    assert abs(high - low) > 0.01
+
+
 def test_the_initial_plan_is_the_best_of_many_schedules():
     scheduler = Scheduler(responding_forecaster(), total_steps=TOTAL, seed=0, **KNOWN)
     first = scheduler.decisions[0]

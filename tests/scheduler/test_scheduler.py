@@ -458,3 +458,18 @@ class TestBadArguments:
         (tmp_path / "file").write_text("")
         with pytest.raises(ValueError, match="log must be a file that can be written"):
             scheduler(log=tmp_path / "file" / "log.jsonl")
+
+
+def test_a_job_may_say_that_it_used_another_rate():
+    told, other = scheduler(), scheduler()
+    train(told, 1, 40)
+    for step in range(1, 41):
+        rate = other.lr_at(step)
+        other.observe(step, loss=loss_at(step, TOTAL))
+        other.applied(step, 10 * rate)
+    assert other.lr_at(41) >= 0
+    used = other.state_dict()["history"]["lr"]
+    assert used[0] == pytest.approx(10 * other.lr_at(10))
+    other.applied(50, -1.0)
+    other.applied("soon", 1.0)  # pyright: ignore
+    assert sum("said to be applied" in text for text in other.warnings) == 1

@@ -11,7 +11,7 @@ from tests.scheduler.live import points_near
 from lodestar.forecaster.preprocessing.normaliser import Channel
 from lodestar.forecaster.preprocessing.transform import Kind, Transform
 from lodestar.runs.run import Direction
-from lodestar.scheduler.steps.accept import matches, tolerance_of
+from lodestar.scheduler.steps.accept import one_sided, tolerance_of, two_sided
 from lodestar.scheduler.steps.average import ahead, arithmetic, log
 from lodestar.scheduler.steps.candidates import Known, Local, Midpoint, References, gather
 from lodestar.scheduler.steps.encode import encode, live_context
@@ -27,7 +27,7 @@ LOG = Channel(Transform(Kind.LOG))
 def decide(loss, lr, metric, current, tolerance, horizon, direction=Direction.MAX, best=3, nodes=2):
     """Steps 3 to 5 of the paper on one member's hand-written samples."""
     loss, lr, metric = (np.array([rows], dtype=float) for rows in (loss, lr, metric))
-    matched = match(HighestLr(), matches(loss, current, tolerance), lr, 0, 0)
+    matched = match(HighestLr(), two_sided(loss, current, tolerance), lr, 0, 0)
     at = past_end(matched + horizon, loss.shape[-1])
     goals = np.where(matched < 0, np.nan, np.take_along_axis(metric, at[..., None], axis=-1)[..., 0])
     samples = [sample for group in each(goals, direction)[:best] for _, sample in group]
@@ -49,16 +49,16 @@ def test_a_rejection_before_an_acceptance_does_not_shift_the_winners():
 
 
 def test_acceptance_is_two_sided():
-    found = matches(np.array([1.0, 1.9, 2.0, 2.1, 3.0]), 2.0, 0.5)
+    found = two_sided(np.array([1.0, 1.9, 2.0, 2.1, 3.0]), 2.0, 0.5)
     assert found.tolist() == [False, True, True, True, False]
 
 
 def test_acceptance_is_strict_and_refuses_what_is_not_finite():
-    assert matches(np.array([1.5, 2.5, np.nan, np.inf]), 2.0, 0.5).tolist() == [False] * 4
+    assert two_sided(np.array([1.5, 2.5, np.nan, np.inf]), 2.0, 0.5).tolist() == [False] * 4
 
 
 def test_a_sample_that_does_better_than_the_live_run_is_not_accepted_for_that():
-    assert not matches(np.array([-5.0]), 2.0, 0.5).any()
+    assert not two_sided(np.array([-5.0]), 2.0, 0.5).any()
 
 
 def test_the_last_sample_can_win():
@@ -114,6 +114,16 @@ def test_the_tolerance_is_over_the_whole_window():
     assert tolerance_of(losses, 2.0) > 2 * np.std(losses[-3:])
 
 
+def test_the_tolerance_may_be_over_the_last_three_losses_alone():
+    losses = np.array([9.0, 9.0, 2.0, 4.0, 6.0])
+    assert tolerance_of(losses, 2.0, last=3) == pytest.approx(2 * math.sqrt(8 / 3))
+
+
+def test_one_sided_acceptance_takes_all_that_is_better():
+    found = one_sided(np.array([-5.0, 1.0, 2.4, 2.5, 3.0, np.nan, -np.inf]), 2.0, 0.5)
+    assert found.tolist() == [True, True, True, False, False, False, False]
+
+
 def test_the_tolerance_has_a_floor_on_the_training_losses_scale():
     assert tolerance_of(np.array([2.0, 2.0]), 2.0) == 0.0
     assert tolerance_of(np.array([2.0, 2.0]), 2.0, 0.05, LOG) == pytest.approx(2.0 * (math.exp(0.05) - 1))
@@ -130,6 +140,20 @@ def test_noise_is_in_units_of_the_spread():
     spread = np.array([[1e-3, 1e3]])
     made = perturb(np.zeros((1, 2)), 4000, 0.15, spread, np.random.default_rng(0))[0, 1:]
     np.testing.assert_allclose(made.std(axis=0), 0.15 * spread[0], rtol=0.05)
+
+
+def test_noise_may_be_in_units_of_the_latent_itself():
+    z0 = np.array([[2.0, -4.0, 0.0]])
+    drawn = np.random.default_rng(0).standard_normal((1, 2, 3))[0, 1]
+    made = perturb(z0, 2, 0.15, np.full((1, 3), 9.0), np.random.default_rng(0), "latent")[0, 1]
+    assert made == pytest.approx([2.0 + 0.3 * drawn[0], -4.0 + 0.6 * drawn[1], 0.0])
+
+
+def test_past_runs_vary_by_their_own_size_then():
+    live, references, spread = np.zeros((1, 1)), np.array([[[2.0], [10.0]]]), np.ones((1, 1))
+    made = References(0.5, "latent").draw(Known(live, references, spread), 4, np.random.default_rng(0))[0, :, 0]
+    drawn = np.random.default_rng(0).standard_normal((1, 4, 1))[0, :, 0]
+    assert made == pytest.approx([2.0, 10.0, 2.0 + drawn[2], 10.0 + 5 * drawn[3]])
 
 
 def test_each_member_is_perturbed_on_its_own():

@@ -91,7 +91,7 @@ class Controller:
         first_look = math.ceil(checks.FIRST * clock.points)
         while state.settled < clock.points and clock.end(state.settled) < step:
             point = state.settled
-            state.history.lr[point] = self.used(max(clock.end(point), 1))
+            state.history.settle(point, self.used(max(clock.end(point), 1)))
             state.settled += 1
             self._watch(point)
             if state.settled % clock.window == 0 and state.settled < clock.points:

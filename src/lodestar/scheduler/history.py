@@ -31,6 +31,7 @@ class History:
         self.metric = np.zeros(points)
         self.metric_step = np.full(points, -1, dtype=np.int64)
         self.lr = np.zeros(points)  # as used, at the last step of each settled point
+        self.applied: dict[int, float] = {}  # by point: the rate a job says it used, where that was not the one told
 
     def add_loss(self, step: int, value: float) -> None:
         """One loss, measured at optimizer step `step`."""
@@ -46,6 +47,14 @@ class History:
         point = self._point(step)
         if math.isfinite(value) and abs(value) <= HUGE and step >= self.metric_step[point]:
             self.metric[point], self.metric_step[point] = value, step
+
+    def add_applied(self, step: int, lr: float) -> None:
+        """The rate in effect at a step, where the job used another than it was told; the last one of a point counts."""
+        self.applied[self._point(step)] = lr
+
+    def settle(self, point: int, told: float) -> None:
+        """A point is over: its rate is what the job says it used, else what it was told."""
+        self.lr[point] = self.applied.get(point, told)
 
     def on_grid(self, recipe: Recipe, seen: int) -> Points:
         """The first `seen` points, smoothed, in the user's units; later points count as not observed."""
@@ -73,17 +82,20 @@ class History:
             new.blown[point] += self.blown[old]
             if self.metric_step[old] >= 0:
                 new.add_metric(int(self.metric_step[old]), float(self.metric[old]))
+        for old, lr in sorted(self.applied.items()):
+            new.add_applied(int(ends[old]), lr)
         for point in range(self.points):
             step = int(last_step_of(point, total_steps, self.points))
             if step <= until:
-                new.lr[point] = used(max(step, 1))
+                new.settle(point, used(max(step, 1)))
         return new
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: only points that hold something."""
         kept = np.flatnonzero((self.losses > 0) | (self.blown > 0) | (self.metric_step >= 0) | (self.lr != 0))
         columns = {name: getattr(self, name)[kept].tolist() for name in _COLUMNS}
-        return {"total_steps": self.total_steps, "points": self.points, "at": kept.tolist(), **columns}
+        applied = {"applied": [[point, lr] for point, lr in sorted(self.applied.items())]} if self.applied else {}
+        return {"total_steps": self.total_steps, "points": self.points, "at": kept.tolist(), **columns, **applied}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], points: int) -> "History":
@@ -100,6 +112,8 @@ class History:
             ):
                 raise ValueError(f"its {name} do not fit the {len(at)} points that hold something")
             column[at] = values
+        for point, lr in data.get("applied", []):
+            new.applied[whole(point, "applied", 0, points - 1)] = numbers([lr], "applied", 0.0)[0]
         return new
 
     def _point(self, step: int) -> int:

@@ -169,6 +169,14 @@ class Scheduler:
             if at == self.total_steps and seen_metric is not None:
                 self.close()
 
+    def applied(self, step: int, lr: float) -> None:
+        """Say that the job used another rate at `step` than it was told; decisions go by what was used."""
+        at, rate = step_of(step), number_of(lr)
+        if at is None or not 0 < at <= self.total_steps or rate is None or not (math.isfinite(rate) and rate >= 0):
+            self._warn("applied", f"a rate of {shown(lr)} said to be applied at step {shown(step)} was left out")
+        else:
+            self._state.history.add_applied(at, rate)
+
     def lr_at(self, step: int) -> float:
         """The learning rate for optimizer step `step`."""
         at, state = step_of(step), self._state

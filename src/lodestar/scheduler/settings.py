@@ -13,9 +13,12 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from lodestar.scheduler.steps.accept import ACCEPTANCE
 from lodestar.scheduler.steps.average import MEANS
 from lodestar.scheduler.steps.candidates import SOURCES, Source
 from lodestar.scheduler.steps.matching import RULES, Rule
+from lodestar.scheduler.steps.perturb import UNITS
+from lodestar.scheduler.steps.plain_plan import checked_words
 from lodestar.scheduler.steps.score import SCORES
 
 Preset = Literal["default", "paper"]
@@ -25,6 +28,7 @@ INITIAL_PLANS = ("auto", "search", "whole", "first-window")
 JUDGED = ("schedules", "latents")
 OLD_NAMES = {"opening": "initial_plan", "opening_runs": "initial_runs", "piece": "context", "gear": "rescale"}
 OLD_SOURCES = {"library": "references"}
+LATER = ("acceptance", "tolerance_points", "noise_unit", "hold")  # files hold them only where they are not as ever
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +43,10 @@ class Settings:
     samples: int = 30  # candidates in all, shared out evenly over the sources
     candidates: tuple[str, ...] = tuple(SOURCES)
     noise: float = 0.3  # in units of the spread of the training latents, per dimension
+    noise_unit: str = "spread"  # or of the "latent" itself: |z0|, per dimension
+    acceptance: str = "two-sided"  # a loss matches near the live one; "one-sided": also anywhere below it
     tolerance: float = 2.0  # a loss matches within so many standard deviations of the window's losses
+    tolerance_points: int | None = None  # of so many losses at the window's end alone; None: of all
     least_tolerance: float = 0.05  # but never asks for more than this, in standard deviations of the training losses
     matching: str = "nearest"
     reach: float = 0.1  # "nearest" looks so far from the present, either way
@@ -47,6 +54,7 @@ class Settings:
     score: str = "consensus"
     average: int = 3  # how many of the best are averaged
     mean: str = "log"  # of learning rates: "log" (geometric) or "arithmetic"
+    hold: float | None = None  # a chosen schedule is followed so long before another may be; None: one window
     hysteresis: float | None = 0.15  # keep the plan unless beaten by so many standard deviations; None: always replan
     rescale: float | None = 8.0  # the largest factor a plan's rates may be divided or multiplied by; None: never
     unlike: float = 4.0  # rescale if the run is forecast so many times worse than past runs are
@@ -61,6 +69,10 @@ class Settings:
         _within("reach", self.reach, 0, 1, "a fraction of the run, for example 0.1")
         if self.horizon is not None:
             _within("horizon", self.horizon, 0, 1, "a fraction of the run, or None for the rest of the run")
+        if self.hold is not None:
+            _within("hold", self.hold, 0, 1, "1 for the rest of the run, or None for one window")
+        if self.tolerance_points is not None:
+            _whole("tolerance_points", self.tolerance_points, 2, "3 is the released code's, None takes all")
         _whole("samples", self.samples, 1, "30 is the paper's")
         _whole("average", self.average, 1, "3 is the paper's")
         _whole("initial_runs", self.initial_runs, 1, "1 is the paper's")
@@ -76,9 +88,10 @@ class Settings:
             _positive("spike", self.spike, "None turns the guard off")
         _within("cut", self.cut, 0, 1, "0.5 halves the learning rate")
         words = {"matching": RULES, "score": SCORES, "mean": MEANS, "context": CONTEXTS}
-        words |= {"initial_plan": INITIAL_PLANS, "judge": JUDGED}
+        words |= {"judge": JUDGED, "acceptance": ACCEPTANCE, "noise_unit": UNITS}
         for name, known in words.items():
             one_of(name, getattr(self, name), tuple(known))
+        checked_words("initial_plan", self.initial_plan, INITIAL_PLANS)
         _sources(self.candidates)
         if self.samples < len(self.candidates):
             raise ValueError(
@@ -105,19 +118,25 @@ class Settings:
         """How far ahead of the match the metric is read, in points; the rest of the run by default."""
         return points - seen if self.horizon is None else max(1, round(self.horizon * points))
 
+    def holds(self, start: int, seen: int, points: int) -> bool:
+        """Whether the schedule chosen at point `start` may not be replaced yet; the initial plan always may."""
+        return self.hold is not None and start > 0 and seen - start < self.hold * points
+
     def rule(self, points: int) -> Rule:
         """The matching rule on a grid of `points`."""
         return _built(RULES[self.matching], reach=max(1, round(self.reach * points)))
 
     def sources(self) -> list[Source]:
         """Where candidates come from."""
-        return [_built(SOURCES[name], noise=self.noise) for name in self.candidates]
+        return [_built(SOURCES[name], noise=self.noise, noise_unit=self.noise_unit) for name in self.candidates]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, under the names of release one."""
+        """Plain data, under the names of release one; a setting it did not know only where it is not the default."""
         names, sources = ({new: old for old, new in table.items()} for table in (OLD_NAMES, OLD_SOURCES))
         data = dataclasses.asdict(self) | {"candidates": [sources.get(source, source) for source in self.candidates]}
-        return {names.get(name, name): value for name, value in data.items()}
+        usual = {field.name: field.default for field in dataclasses.fields(self) if field.name in LATER}
+        kept = {name: value for name, value in data.items() if name not in usual or value != usual[name]}
+        return {names.get(name, name): value for name, value in kept.items()}
 
 
 def _accepting_old_names(init: Callable[..., None]) -> Callable[..., None]:

@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.scheduler.steps.perturb import perturb
+from lodestar.scheduler.steps.perturb import UNITS, perturb
 
 Latents = NDArray[np.float64]
 
@@ -27,12 +27,15 @@ class Known(NamedTuple):
 
 
 class Source(Protocol):
-    """A source of candidates. Its noise is in units of the spread of the training latents."""
+    """A source of candidates. Its noise is in a unit of `perturb`: the spread of the training latents, usually."""
 
     name: ClassVar[str]
 
     @property
     def noise(self) -> float: ...
+
+    @property
+    def noise_unit(self) -> str: ...
 
     def draw(self, known: Known, count: int, rng: np.random.Generator) -> Latents:
         """`count` latents (members, count, latent)."""
@@ -45,10 +48,11 @@ class Local:
 
     name: ClassVar[str] = "local"
     noise: float
+    noise_unit: str = "spread"
 
     def draw(self, known: Known, count: int, rng: np.random.Generator) -> Latents:
         """Around the live latent."""
-        return perturb(known.live, count, self.noise, known.spread, rng)
+        return perturb(known.live, count, self.noise, known.spread, rng, self.noise_unit)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,13 +61,15 @@ class References:
 
     name: ClassVar[str] = "references"
     noise: float
+    noise_unit: str = "spread"
 
     def draw(self, known: Known, count: int, rng: np.random.Generator) -> Latents:
         """At and around past runs."""
         members, runs, latent = known.references.shape
         draws = rng.standard_normal((members, count, latent))
         draws[:, :runs] = 0.0
-        return known.references[:, np.arange(count) % runs] + self.noise * known.spread[:, None] * draws
+        chosen = known.references[:, np.arange(count) % runs]
+        return chosen + self.noise * UNITS[self.noise_unit](chosen, known.spread) * draws
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,10 +78,11 @@ class Midpoint:
 
     name: ClassVar[str] = "midpoint"
     noise: float
+    noise_unit: str = "spread"
 
     def draw(self, known: Known, count: int, rng: np.random.Generator) -> Latents:
         """Between the live latent and past runs."""
-        return 0.5 * (known.live[:, None] + References(self.noise).draw(known, count, rng))
+        return 0.5 * (known.live[:, None] + References(self.noise, self.noise_unit).draw(known, count, rng))
 
 
 SOURCES: dict[str, type[Local] | type[References] | type[Midpoint]] = {
@@ -88,7 +95,7 @@ def gather(
 ) -> tuple[Latents, list[str]]:
     """`samples` latents shared out over the sources, the first sources taking what is left over."""
     if known.references.shape[1] == 0:  # a forecaster without past runs still has its noise
-        sources = [Local(sources[0].noise)]
+        sources = [Local(sources[0].noise, sources[0].noise_unit)]
     parts, labels = [], []
     for index, source in enumerate(sources):
         count = samples // len(sources) + (index < samples % len(sources))

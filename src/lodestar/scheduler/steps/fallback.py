@@ -8,7 +8,6 @@ mu steps".
 import math
 
 from lodestar.scheduler.planned_run import PlannedRun
-from lodestar.scheduler.steps.accept import matches
 from lodestar.scheduler.steps.matching import NONE, match
 from lodestar.scheduler.steps.moment import Moment
 from lodestar.scheduler.steps.score import past_end
@@ -20,6 +19,6 @@ def own_forecast(planned: PlannedRun, moment: Moment) -> float:
     if not 0 <= now < nodes:
         return math.nan
     first, stop = moment.rule.span(now, nodes)
-    found = matches(planned.loss[first:stop], moment.loss, moment.tolerance)
+    found = moment.matches(planned.loss[first:stop])
     at = match(moment.rule, found, planned.lr[first:stop], now, first)
     return math.nan if at == NONE else float(planned.metric[past_end(at + moment.horizon, nodes)])

@@ -3,9 +3,10 @@
 "search" looks for the best schedule, where the forecaster knows schedules; where it does not, it is "whole". "auto" is
 "search" for a job that the law over sizes has placed, where that was measured to be better, and else "whole".
 "first-window" is the paper's: the best past run's first window. It cannot know the rest of that run's schedule, so
-"whole" encodes whole runs: those whose forecast final metric is best, less the members' disagreement about it. Comes
-in: a forecaster with reference runs, best first. Goes out: a planned run of full length, averaged over the chosen runs
-and the members of an ensemble, and where it comes from, in words. Knows nothing of the live run.
+"whole" encodes whole runs: those whose forecast final metric is best, less the members' disagreement about it. A plain
+schedule, "onecycle:3e-3", is followed until a decision replaces it. Comes in: a forecaster with reference runs, best
+first. Goes out: a planned run of full length, averaged over the chosen runs and the members of an ensemble, and where
+it comes from, in words. Knows nothing of the live run.
 """
 
 import numpy as np
@@ -15,9 +16,10 @@ from lodestar.forecaster import Forecaster
 from lodestar.forecaster.preprocessing.normaliser import METRIC
 from lodestar.runs.run import Direction
 from lodestar.scheduler.planned_run import PlannedRun
-from lodestar.scheduler.settings import Settings
+from lodestar.scheduler.settings import INITIAL_PLANS, Settings
 from lodestar.scheduler.steps.average import MEANS
-from lodestar.scheduler.steps.judge_schedules import planned_by_search
+from lodestar.scheduler.steps.judge_schedules import forecast_rates, planned_by_search
+from lodestar.scheduler.steps.plain_plan import plain_plan
 
 
 def initial_plan(forecaster: Forecaster, window: int, settings: Settings) -> tuple[PlannedRun, str]:
@@ -29,6 +31,15 @@ def initial_plan(forecaster: Forecaster, window: int, settings: Settings) -> tup
         )
     if chosen_plan(forecaster, settings) == "search" and forecaster.response is not None:
         return planned_by_search(forecaster)
+    planned, origin = _of_past_runs(forecaster, window, settings)
+    if settings.initial_plan not in INITIAL_PLANS:
+        planned, origin = plain_plan(forecaster, settings.initial_plan, planned, settings.initial_runs)
+        planned = forecast_rates(forecaster, planned)
+    return planned, origin
+
+
+def _of_past_runs(forecaster: Forecaster, window: int, settings: Settings) -> tuple[PlannedRun, str]:
+    """Decoded from the best past runs, whole or from their first window."""
     whole = settings.initial_plan != "first-window"
     latents = _encoded(forecaster, forecaster.points if whole else window)
     order = _by_forecast(forecaster, latents) if whole else np.arange(len(forecaster.references))

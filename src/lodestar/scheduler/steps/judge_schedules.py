@@ -32,6 +32,7 @@ _CLEARLY = 3.0  # times as much: the best of some two hundred forecasts owes muc
 _TOO_LATE = 0.1  # of the run left: no past run changed its rate there, so what that does is anybody's guess
 _SHOWN = 3  # of the best are on record
 SOURCE = "schedules"
+_MIDDLES = (np.arange(CELLS) + 0.5) / CELLS
 
 
 def planned_by_search(forecaster: Forecaster) -> tuple[PlannedRun, str]:
@@ -40,6 +41,14 @@ def planned_by_search(forecaster: Forecaster) -> tuple[PlannedRun, str]:
     rates, _ = averaged(forecaster, choice.rates, judge(forecaster, choice.rates), None)
     words = f"the best of {len(choice.rates)} schedules, the first dozen averaged: {describe(rates)}"
     return _planned(forecaster, rates, None, 0), words
+
+
+def forecast_rates(forecaster: Forecaster, planned: PlannedRun) -> PlannedRun:
+    """A whole planned run with the loss and metric its rates would give, where the forecaster knows schedules."""
+    if forecaster.response is None:
+        return planned
+    made = _planned(forecaster, np.interp(_MIDDLES, np.linspace(0.0, 1.0, len(planned.lr)), planned.lr), None, 0)
+    return dataclasses.replace(made, lr=planned.lr) if made.finite else planned
 
 
 def choose_schedule(moment: Moment, planned: PlannedRun) -> tuple[Decision, PlannedRun | None]:
@@ -131,8 +140,7 @@ def _whole_run(forecaster: Forecaster, points: Points, seen: int, planned: Plann
     done = points.values[:seen, LR]
     ends = (np.arange(len(done)) + 1.0) / count
     earlier = ends < nodes[0]
-    middles = (np.arange(CELLS) + 0.5) / CELLS
-    return np.interp(middles, np.concatenate([ends[earlier], nodes]), np.concatenate([done[earlier], planned.lr]))
+    return np.interp(_MIDDLES, np.concatenate([ends[earlier], nodes]), np.concatenate([done[earlier], planned.lr]))
 
 
 def _usually_off(forecaster: Forecaster, judged: Judged) -> float:

@@ -8,12 +8,13 @@ import dataclasses
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lodestar.forecaster import Context, Forecaster
 from lodestar.forecaster.preprocessing.normaliser import LOSS, METRIC
 from lodestar.forecaster.preprocessing.recipe import Points
 from lodestar.scheduler.settings import Settings
-from lodestar.scheduler.steps.accept import tolerance_of
+from lodestar.scheduler.steps.accept import ACCEPTANCE, tolerance_of
 from lodestar.scheduler.steps.encode import live_context
 from lodestar.scheduler.steps.matching import Rule
 
@@ -38,7 +39,8 @@ class Moment:
         if len(losses) == 0:
             return None
         scale = forecaster.recipe.normaliser.loss
-        tolerance = tolerance_of(losses, settings.tolerance, settings.least_tolerance, scale)
+        wide = (settings.tolerance, settings.least_tolerance, scale, settings.tolerance_points)
+        tolerance = tolerance_of(losses, *wide)
         return cls(forecaster, settings, points, seen, float(losses[-1]), tolerance, settings.rule(forecaster.points))
 
     @property
@@ -53,6 +55,10 @@ class Moment:
         window = self.settings.window_points(self.forecaster.points)
         start = 0 if self.settings.context == "all" else max(0, self.seen - window)
         return live_context(self.forecaster, self.points, start, self.seen)
+
+    def matches(self, predicted: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Step 3: where predicted losses come near the live one."""
+        return ACCEPTANCE[self.settings.acceptance](predicted, self.loss, self.tolerance)
 
     @property
     def horizon(self) -> int:

@@ -48,6 +48,9 @@ def steer(
     weighed = weigh(moment, rng)
     goes_on = _going_on(moment, planned, weighed)
     best = SCORES[settings.score](weighed.goals, forecaster.direction)[: settings.average]
+    if best and settings.holds(planned.start, seen, forecaster.points):
+        chosen = f"the schedule chosen at {planned.start / forecaster.points:.0%} of the run is held"
+        return dataclasses.replace(goes_on, outcome=Outcome.KEPT, note=chosen), None
     if best:
         return _challenge(moment, weighed, goes_on, [pair for group in best for pair in group])
     outcome = Outcome.NONE_ACCEPTED

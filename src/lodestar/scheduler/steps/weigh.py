@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from lodestar.forecaster import Trajectories
 from lodestar.scheduler.records.decision import Winner
-from lodestar.scheduler.steps.accept import matches
 from lodestar.scheduler.steps.candidates import Known, Local, gather
 from lodestar.scheduler.steps.encode import encode
 from lodestar.scheduler.steps.matching import NONE, match
@@ -44,7 +43,7 @@ def weigh(moment: Moment, rng: np.random.Generator) -> Weighed:
     latents, labels = _latents(moment, rng)
     curves = forecaster.decode(latents)
     near = slice(*moment.rule.span(moment.seen - 1, total))
-    found = matches(curves.loss[..., near], moment.loss, moment.tolerance)
+    found = moment.matches(curves.loss[..., near])
     matched = match(moment.rule, found, curves.lr[..., near], moment.seen - 1, near.start)
     at = past_end(matched + moment.horizon, total)
     goals = np.where(matched == NONE, np.nan, np.take_along_axis(curves.metric, at[..., None], axis=-1)[..., 0])
