@@ -9,6 +9,7 @@ import pytest
 from lodestar.forecaster import load
 from lodestar.runs import RunSet, Status
 from lodestar.scheduler import DEFAULT, PAPER, Scheduler, read_log
+from lodestar.schedules import Schedule
 from lodestar.testing.forecasters import random_forecaster
 from lodestar_bench._errors import BenchError
 from lodestar_bench.methods import method, names
@@ -113,3 +114,17 @@ def test_every_loss_reaches_the_scheduler_and_rates_are_its_own():
         stretched.observe(first, losses[first - 1 : first + 4], None, None)  # pyright: ignore[reportArgumentType]
     np.testing.assert_allclose(found, alone, rtol=1e-12)
     assert [d.outcome for d in stretched.scheduler.decisions] == [d.outcome for d in plain.decisions]
+
+
+def test_a_search_spends_its_budget_and_leaves_the_schedule_that_every_run_follows(digits, tmp_path):
+    path = tmp_path / "learned" / "knowledge"
+    path.parent.mkdir()
+    told = method("lodestar-tune").learn(digits, path, seed=3, runs=None, allowed_runs=4)
+    assert told["trials"] >= 4 and 3.5 <= float(told["training_runs"]) <= 4.5
+    outcomes = [train(digits, method("lodestar-tune"), math.nan, seed=seed, knowledge=path) for seed in (1000, 1001)]
+    rates = Schedule.from_json(path).rates
+    for outcome in outcomes:
+        np.testing.assert_allclose(outcome.run.lr.values, rates[outcome.run.lr.steps - 1])
+    assert min(digits.recipe.rates) <= rates.max() <= max(digits.recipe.rates)
+    with pytest.raises(BenchError, match="none was given"):
+        method("lodestar-tune").controller(digits, math.nan, seed=0, knowledge=None)

@@ -30,7 +30,14 @@ def test_the_list_holds_the_issue_s_methods_in_its_order():
         "rl-graph",
     )
     assert names()[8:14] == ("linear", "wsd", "plateau", "greedy", "prodigy", "mechanic")
-    assert names()[14:] == ("averaged", "lodestar-paper", "lodestar-plain", "lodestar-open", "lodestar")
+    assert names()[14:] == (
+        "averaged",
+        "lodestar-paper",
+        "lodestar-plain",
+        "lodestar-open",
+        "lodestar-tune",
+        "lodestar",
+    )
 
 
 @pytest.mark.parametrize("name", names())

@@ -32,6 +32,7 @@ _HOMES = {
     "lodestar-paper": "lodestar_paper",
     "lodestar-plain": "lodestar_plain",
     "lodestar-open": "lodestar_open",
+    "lodestar-tune": "lodestar_tune",
     "lodestar": "lodestar_default",
 }
 

@@ -1,0 +1,77 @@
+"""The schedule that `lodestar tune` ends with, replayed: what Lodestar makes of a budget that it spends itself.
+
+Comes in: as many runs as a method may spend. Goes out: a schedule, the same for every final run. Nothing is steered, and
+no forecaster is fitted. Peaks lie within the recipe's own span of rates.
+"""
+
+import dataclasses
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from lodestar.runs import RunSet, Scalar
+from lodestar.schedules import Schedule
+from lodestar_bench._errors import BenchError
+from lodestar_bench.method import AbstractController
+from lodestar_bench.methods.recipes_own import AbstractTaught
+from lodestar_bench.methods.schedule import Scheduled
+from lodestar_bench.problem import AbstractProblem
+
+
+@dataclasses.dataclass(frozen=True)
+class TunedMethod(AbstractTaught):
+    """A search over schedules within the budget; its last word is followed."""
+
+    name: str = "lodestar-tune"
+    title: str = "Lodestar, tuned from nothing, its plan replayed"
+    group: Literal["paper", "modern", "ours"] = "ours"
+    learns: Literal["nothing", "by training", "from runs"] = "by training"
+
+    def controller(
+        self, problem: AbstractProblem, value: float, *, seed: int, knowledge: Path | None
+    ) -> AbstractController:
+        """The schedule that was found."""
+        del problem, value, seed
+        if knowledge is None:
+            raise BenchError(
+                f"method {self.name!r} follows a schedule that it found, and none was given. Fix: knowledge=the file "
+                "that learn(problem, path, allowed_runs=25) left"
+            )
+        return Scheduled(Schedule.from_json(knowledge))
+
+    def learn(
+        self, problem: AbstractProblem, path: Path, *, seed: int, runs: RunSet | None, allowed_runs: int
+    ) -> Mapping[str, Scalar]:
+        """Search. Begun anew after a kill: what a search made so far lies in a folder that is cleared first."""
+        from lodestar.tuning import tune
+        from lodestar_bench.train_here import TrainHere
+
+        del runs
+        began, executor = time.perf_counter(), TrainHere(problem, self.optimizer(problem, float("nan")))
+        place = path.with_name("search")
+        shutil.rmtree(place, ignore_errors=True)
+        given: dict[str, Any] = {"executor": executor, "fit": False, "task": problem.task}
+        result = tune(
+            "lodestar_bench:search",
+            out=place / "runs",
+            seed=seed,
+            budget=allowed_runs,
+            total_steps=problem.total_steps,
+            peak=(min(problem.recipe.rates), max(problem.recipe.rates)),
+            direction=str(problem.direction),
+            **given,
+        )
+        if result.choice is None:
+            raise BenchError(f"the search of {allowed_runs} runs found no schedule: {result.note or 'all runs failed'}")
+        result.choice.schedule.to_json(path)
+        return {
+            "seconds": time.perf_counter() - began,
+            "training_runs": executor.updates / problem.total_steps,
+            "trials": result.runs,
+            "stopped": result.pruned,
+        }
+
+
+METHOD = TunedMethod()
