@@ -105,4 +105,6 @@ def test_runs_that_differ_in_size_and_a_job_that_does_not_state_its_own_is_warne
 def test_a_batch_that_no_past_run_states_is_not_passed_over_in_silence(ask):
     result = ask("plan", "one.lodestar", "--steps", 400, "--batch", 64)
     assert result.exit_code == 0, result.output
-    assert "the job's batch size is 64, but the forecaster's runs state no batch size" in " ".join(result.stderr.split())
+    assert "the job's batch size is 64, but the forecaster's runs state no batch size" in " ".join(
+        result.stderr.split()
+    )

@@ -134,7 +134,7 @@ def _at(span: Range, u: Array) -> Array:
 
 
 def numbers_at(space: QuasiRandom, point: Array) -> dict[str, float]:
-    """The five numbers at a point of the unit cube, as a trial's settings have them: `plateau` as a share of the run."""
+    """Five numbers at a point of the unit cube, as a trial's settings have them: `plateau` is a share of the run."""
     found = {name: float(getattr(space, name).at(float(u))) for name, u in zip(NUMBERS, point, strict=True)}
     found["plateau"] *= 1 - found["warmup"]
     return {name: float(f"{value:.6g}") for name, value in found.items()}

@@ -25,7 +25,7 @@ def make_plan(
     fit: Mapping[str, Any],
     choice: Choice | None = None,
 ) -> tuple[SchedulePlan | None, Path | None, str]:
-    """The plan, the forecaster's file, and a sentence where there is none. The plan is the `choice`, where one was made."""
+    """The plan (the `choice`, where one was made), the forecaster's file, and a sentence where there is none."""
     try:
         from lodestar.fitting import fit as fit_forecaster
 

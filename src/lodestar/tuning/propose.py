@@ -1,6 +1,6 @@
 """Which schedules to try next: those by which the best is expected to improve most.
 
-Comes in: the runs so far. Goes out: schedules, what they are expected to gain, and the forecast of the best one. Of some
+Comes in: the runs so far. Goes out: schedules, what they are expected to gain, and the forecast of the best. Of some
 hundred quasi-random schedules, those of the largest expected improvement are taken. The best so far is the model's
 reading of the schedules tried, not the luckiest run; only what the model does not know counts as a chance, luck does
 not. The model is a surface over schedules, fitted in milliseconds. Runs of several sizes ask for more: a response is

@@ -1,7 +1,7 @@
 """The schedule that `lodestar tune` ends with, replayed: what Lodestar makes of a budget that it spends itself.
 
-Comes in: as many runs as a method may spend. Goes out: a schedule, the same for every final run. Nothing is steered, and
-no forecaster is fitted. Peaks lie within the recipe's own span of rates.
+Comes in: as many runs as a method may spend. Goes out: a schedule, the same for every final run. Nothing is steered,
+and no forecaster is fitted. Peaks lie within the recipe's own span of rates.
 """
 
 import dataclasses

@@ -58,7 +58,8 @@ class Here(AbstractExecutor):
             began, before = time.thread_time(), training.step
             loss = self._rig.advance(training, rates, training.step + self._rig.every)
             worth = self._rig.measure(training)
-            self.seconds, self.updates = self.seconds + time.thread_time() - began, self.updates + training.step - before
+            self.seconds += time.thread_time() - began
+            self.updates += training.step - before
             yield training.step, loss, None if training.lost else self._rig.sign * worth
 
     def stop(self, trial: Trial, reason: str) -> bool:

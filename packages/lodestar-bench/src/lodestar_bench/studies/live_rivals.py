@@ -191,7 +191,7 @@ def priorband(rig: Rig, repeat: int, budget: float) -> Iterator[Found]:
     import torch
 
     random.seed(repeat)
-    np.random.seed(repeat)
+    np.random.seed(repeat)  # noqa: NPY002 (packages draw from it)
     torch.manual_seed(repeat)
     middles = {name: _middle(getattr(rig.space, name)) for name in ("peak", "warmup", "plateau", "power")}
 
@@ -253,7 +253,7 @@ def pbt(rig: Rig, repeat: int, budget: int) -> Iterator[Found]:
 
     logging.getLogger("ray").setLevel(logging.WARNING)
     random.seed(repeat)
-    np.random.seed(repeat)
+    np.random.seed(repeat)  # noqa: NPY002 (packages draw from it)
     spans = {name: getattr(rig.space, name) for name in ("peak", "warmup", "plateau", "power")}
     mutations = {name: (ray_tune.loguniform if s.log else ray_tune.uniform)(s.low, s.high) for name, s in spans.items()}
     scheduler = PopulationBasedTraining(

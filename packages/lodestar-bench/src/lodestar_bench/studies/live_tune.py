@@ -18,7 +18,6 @@ import itertools
 import json
 import math
 import os
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -51,7 +50,9 @@ def carry_out(task: str, method: str, repeat: int, budgets: Sequence[int], rig: 
         history = list(SEARCHES[method](rig, repeat, max(budgets)))
         found = [(budget, _read(history, budget, rig), {}) for budget in budgets]
     else:
-        found = ((b, *(ours(rig, repeat, b) if method == OURS else (list(pbt(rig, repeat, b))[-1], {}))) for b in budgets)
+        found = (
+            (b, *(ours(rig, repeat, b) if method == OURS else (list(pbt(rig, repeat, b))[-1], {}))) for b in budgets
+        )
     for budget, best, facts in found:
         tests = [rig.test(best.rates, TEST_SEED + 10 * repeat + place) for place in range(TESTS)]
         yield {
@@ -67,7 +68,9 @@ def _read(history: Sequence[Found], budget: int, rig: Rig) -> Found:
     return Found(known[-1].spent, best.worth, best.rates)
 
 
-def work(tasks: Sequence[str], repeats: Sequence[int], budgets: Sequence[int], wanted: Sequence[str], out: Path) -> None:
+def work(
+    tasks: Sequence[str], repeats: Sequence[int], budgets: Sequence[int], wanted: Sequence[str], out: Path
+) -> None:
     """What has no row yet; repeats outermost, so that a stop leaves all methods covered."""
     rows = rows_of(out)
     if rows:  # without a half line that a kill may have left
@@ -137,7 +140,9 @@ def main() -> None:
     told = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     told.add_argument("tasks", nargs="*")
     told.add_argument("--repeats", type=int, default=10)
-    told.add_argument("--first", type=int, default=0, help="number of the first repeat; those from 100 on chose settings")
+    told.add_argument(
+        "--first", type=int, default=0, help="number of the first repeat; those from 100 on chose settings"
+    )
     told.add_argument("--budgets", type=int, nargs="+", default=list(BUDGETS), help="in full runs")
     told.add_argument("--methods", nargs="+", default=methods())
     told.add_argument("--out", type=Path, required=True, help="rows, a JSON object a line; goes on where it ends")
