@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,8 @@ def train(*, schedule, seed, total_steps, report, settings):
 """
 
 
-SLOT = {"cpus_per_trial": 2}  # all of a node: one worker process each, since every process costs seconds to start
+# All of a node: one worker process each, since every process costs seconds to start.
+SLOT: dict[str, Any] = {"cpus_per_trial": 2}
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +82,7 @@ def here(code, tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def trial(here: Path, number: int, *, steps: int = 10, **settings) -> Trial:
+def trial(here: Path, number: int, *, steps: int = 10, **settings: Any) -> Trial:
     mark = str(here / "marks" / f"{number}-")
     schedule = Schedule("flat", [0.1] * steps)
     return Trial(f"t{number}", number, steps, schedule, {"sleep": 0.6, "mark": mark, **settings})
@@ -153,7 +155,7 @@ class TestConnected:
 
     def test_what_a_trial_does_is_told_and_the_others_go_on(self, cluster, here):
         ends = {0: "raise", 1: "crash", 2: "lose the node's process"}
-        trials = [trial(here, number, **({"end": ends[number]} if number in ends else {})) for number in range(6)]
+        trials = [trial(here, number, end=ends.get(number, "")) for number in range(6)]
         trials[3] = trial(here, 3, until=str(here / "heard"))
         events = []
         for event in RayExecutor(cluster.address, max_retries=1, **SLOT).run(JOB, trials):

@@ -168,7 +168,7 @@ def _batch(facts: _Facts) -> float | None:
     if named(facts.extra, "global batch"):
         facts.sources["batch_size"] = _first(facts, "global batch")
         seen = whole if device is None else device * factor  # what is not stated may multiply it further
-        differs = bool(whole and (whole % seen if len(keys) < 2 else whole != seen))
+        differs = bool(whole and seen and (whole % seen if len(keys) < 2 else whole != seen))
         return _unclear(facts, "global batch", "device batch") if differs else whole
     batch = facts.number("batch_size", "batch")
     if batch is not None and factor > 1 and device != batch:

@@ -46,13 +46,14 @@ def methods() -> list[str]:
 
 def carry_out(task: str, method: str, repeat: int, budgets: Sequence[int], rig: Rig) -> Iterator[dict[str, Any]]:
     """A row for each budget."""
+    found: Iterator[tuple[int, Found, dict[str, Any]]]
     if method in SEARCHES:
         history = list(SEARCHES[method](rig, repeat, max(budgets)))
-        found = [(budget, _read(history, budget, rig), {}) for budget in budgets]
+        found = ((budget, _read(history, budget, rig), {}) for budget in budgets)
+    elif method == OURS:
+        found = ((budget, *ours(rig, repeat, budget)) for budget in budgets)
     else:
-        found = (
-            (b, *(ours(rig, repeat, b) if method == OURS else (list(pbt(rig, repeat, b))[-1], {}))) for b in budgets
-        )
+        found = ((budget, list(pbt(rig, repeat, budget))[-1], {}) for budget in budgets)
     for budget, best, facts in found:
         tests = [rig.test(best.rates, TEST_SEED + 10 * repeat + place) for place in range(TESTS)]
         yield {
@@ -121,15 +122,15 @@ def table(rows: Sequence[dict[str, Any]]) -> list[str]:
                 if len(gaps) > 1:
                     told = paired(gaps, [0.0] * len(gaps))
                     lines.append(
-                        f"{label}: ours less {name:24} {told.mean:+.2f} deviations, 95 % {told.low:+.2f} to "
-                        f"{told.high:+.2f}, p {told.p:.2g}, above in {told.above} of {told.count}"
+                        f"{label}: ours less {name:24} {told.mean:+.2f} deviations, 95 % {told.lower:+.2f} to "
+                        f"{told.upper:+.2f}, p {told.p:.2g}, above in {told.above} of {told.count}"
                     )
     return lines
 
 
 def _gaps(means: dict[tuple, float], task: str, name: str, budget: int, mine: int) -> list[float]:
     """Ours less the other, repeat by repeat, in deviations of repeats of random search: more is better."""
-    unit = np.std([v for (t, m, _, _), v in means.items() if (t, m) == (task, "random search")], ddof=1)
+    unit = float(np.std([v for (t, m, _, _), v in means.items() if (t, m) == (task, "random search")], ddof=1))
     sign = -1.0 if problem(task, "cpu").direction is Direction.MIN else 1.0
     repeats = [r for (t, m, b, r) in means if (t, m, b) == (task, name, budget) and (task, OURS, mine, r) in means]
     return [sign * (means[task, OURS, mine, r] - means[task, name, budget, r]) / unit for r in repeats]
