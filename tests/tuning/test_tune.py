@@ -26,9 +26,9 @@ def test_interrupted_it_goes_on_where_it_was(tmp_path):
 
 def test_it_proposes_from_what_it_has_learned_and_gets_better(tmp_path):
     result, rounds = tuned(tmp_path / "runs", budget=6)
-    first = max(run.final_metric for run in RunStore.open(tmp_path / "runs").read([f"tune0-{n:04d}" for n in range(5)]))
-    assert [now.prospect is not None for now in rounds] == [False] * 5 + [True]
-    assert result.best is not None and result.best[0] == "tune0-0005" and result.best[1] > first
+    first = max(run.final_metric for run in RunStore.open(tmp_path / "runs").read([f"tune0-{n:04d}" for n in range(3)]))
+    assert [now.prospect is not None for now in rounds] == [False] * 3 + [True] * 3
+    assert result.best is not None and result.best[0] >= "tune0-0003" and result.best[1] > first
     assert result.as_dict()["plan"] is None
 
 
@@ -71,7 +71,7 @@ def test_it_ends_early_when_nothing_is_to_be_gained(tmp_path):
         for run, luck in zip(past, np.random.default_rng(0).normal(0, 0.03, 24), strict=True)
     )
     result, rounds = tuned(store, function="settled", budget=40)
-    assert result.ended_early and result.spent <= 27
+    assert result.ended_early and result.spent <= 34
     assert [now.prospect is not None and now.prospect.worth for now in rounds[-2:]] == [False, False]
 
 

@@ -51,12 +51,12 @@ def tune_command(
 ) -> None:
     """Find a good schedule for your training function, without any past runs.
 
-    The function is that of lodestar sweep: train(*, schedule, seed, total_steps, report). The first five trials are
-    spread evenly over warm-up, peak rate, plateau, decay and floor. From then on each trial is the schedule by which
-    the best is expected to improve most, by a model fitted to all runs so far, and trials without a chance are stopped
-    early (--no-prune lets them run on). It ends when the budget is spent, or sooner, when two rounds in a row expect
-    less than a tenth of what luck does to a run. What comes out: a plan with its forecast, and a forecaster file beside
-    the store.
+    The function is that of lodestar sweep: train(*, schedule, seed, total_steps, report). The first trial is the middle
+    of all that may be tried, two more are spread evenly over warm-up, peak rate, plateau, decay and floor. From then on
+    each trial is the schedule by which the best is expected to improve most, by a model fitted to all runs so far, and
+    trials without a chance are stopped early (--no-prune lets them run on). It ends when the budget is spent, or
+    sooner, when two rounds in a row expect less than a quarter of what luck does to a run. What comes out: a plan with
+    its forecast, and a forecaster file beside the store.
 
     While it runs, a table shows what is spent, the best so far, the forecast of the best schedule, and the expected
     gain of the next run.

@@ -80,7 +80,7 @@ def run_trials(
     `retry_failed` runs failed ones again; `prune` stops trials without a chance to become the best. `log_to` names a
     tracker that gets every run as well: "mlflow:...".
     """
-    if os.environ.get(WORKER_MARK):
+    if os.environ.get(WORKER_MARK) and not (executor is not None and executor.here):
         raise SweepError(
             "a sweep was started inside a sweep's own worker, which imports your file to find the function. Fix: call "
             'it under: if __name__ == "__main__":'

@@ -150,9 +150,13 @@ def choose(runs: Sequence[Run], space: QuasiRandom, total_steps: int, *, seed: i
     centre, doubt = tried.surface(rates[allowed])
     best = allowed[np.argsort(-(centre - _DOUBTED * doubt), kind="stable")[:_AVERAGED]]
     numbers = numbers_at(space, points[best].mean(axis=0)) if len(best) else None
-    options = list(tried.rates)
+    fine = np.flatnonzero(tried.rates.max(axis=1) <= most * (1 + 1e-9))
+    names = [tried.names[place] for place in fine]
+    options = list(tried.rates[fine])
     if numbers is not None:
         options.append(draw(*(np.array([numbers[name]]) for name in NUMBERS))[0])
+    if not options:
+        return _best_seen(runs)
     centre, doubt = tried.surface(np.stack(options))
     merit = centre - _DOUBTED * doubt
     place = int(np.argmax(merit))
@@ -160,7 +164,7 @@ def choose(runs: Sequence[Run], space: QuasiRandom, total_steps: int, *, seed: i
     if numbers is not None and place == len(options) - 1:
         peak = numbers.pop("peak")
         return Choice(trapezoid(peak, total_steps, **numbers), final, *tried.interval(centre[place], doubt[place]))
-    run = next(run for run in runs if run.name == tried.names[place])
+    run = next(run for run in runs if run.name == names[place])
     return Choice(_again(run), final, *tried.interval(centre[place], doubt[place]), run.name)
 
 

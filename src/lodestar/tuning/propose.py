@@ -33,7 +33,7 @@ from lodestar.tuning.sizes import Sizes, quantities
 
 _DRAWN = 512
 _LEVEL = 0.8
-_WORTH = 0.1  # an expected gain below this share of what luck does to a run is none
+_WORTH = 0.25  # an expected gain below this share of what luck does to a run is none
 
 
 @dataclasses.dataclass(frozen=True)

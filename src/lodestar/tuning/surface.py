@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 _BEGIN, _LATE, _END = (0.0, 0.1), (0.5, 0.8), (0.9, 1.0)  # parts of a run whose mean rates count
 _FLOOR = 3e-3  # of the peak: a rate of zero has a finite logarithm
 _REACH = np.array([1.0, 1.0, 2.0, 3.0, 4.0])  # over how much of each the surface stays alike, to begin with
-_LENGTHS, _HEIGHTS, _LUCKS = (0.7, 1.2, 2.0, 3.5), (1.0, 4.0), (0.02, 0.1, 0.3)
+_LENGTHS, _HEIGHTS, _LUCKS = (0.7, 1.2, 2.0, 3.5), (0.1, 1.0, 4.0), (0.02, 0.1, 0.3, 1.0)
 _LEVEL = 1.0  # variance of what all finals have in common, in theirs
 _LOW = 1.5  # distances from the middle to the best: an end worse than that below the middle is as bad as that
 

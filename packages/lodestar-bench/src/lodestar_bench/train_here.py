@@ -20,6 +20,8 @@ from lodestar_bench.training import Training
 class TrainHere(AbstractExecutor):
     """One slot: this process. `updates` counts what was trained."""
 
+    here = True
+
     def __init__(self, problem: AbstractProblem, optimizer: Optimizer):
         self.problem, self.updates = problem, 0
         self._optimizer, self._recorder = optimizer, None

@@ -93,6 +93,7 @@ def test_the_default_steers_averaged_weights_and_the_others_the_recipe_s_own(dig
         "lodestar-paper": False,
         "lodestar-plain": False,
         "lodestar-open": True,
+        "lodestar-tune": False,
         "lodestar": True,
     }
     assert forms["lodestar"] is method("averaged").optimizer(digits, 0.01)

@@ -165,7 +165,7 @@ def data(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("LODESTAR_DATA", str(folder))
     monkeypatch.setenv("LODESTAR_CACHE", str(tmp_path))
     monkeypatch.setenv("LODESTAR_OFFLINE", "1")
-    kept: tuple[Any, ...] = (fashion.fashion, cifar.cifar, stories.stories, diamonds.diamonds, problem)
+    kept: tuple[Any, ...] = (fashion.fashion, cifar.cifar, stories.stories, diamonds.diamonds, catalogue._problem)
     for one in kept:
         one.cache_clear()
     yield folder

@@ -15,6 +15,9 @@ from lodestar.sweep.trial import Job, Trial
 class AbstractExecutor(abc.ABC):
     """Runs trials and tells what happens."""
 
+    here: bool = False
+    """Whether trials run in this very process: then a trial may hold such a sweep of its own."""
+
     @property
     @abc.abstractmethod
     def slots(self) -> int:

@@ -7,7 +7,6 @@ sweep, fit and steering live in `lodestar_bench.arena`.
 import dataclasses
 import functools
 import math
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lodestar.cli import _screen
+from lodestar_bench._threads import one_thread
 
 if TYPE_CHECKING:
     from lodestar_bench.arena.contestant import Contestant
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 BASELINES = ("cosine", "onecycle", "linear", "wsd")
 WIDE = 100  # columns from which on a list tells when and with which code
-ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 
 
 def arena_command(
@@ -83,7 +82,7 @@ def arena_command(
       lodestar bench arena --task diamonds-mlp --ablate parts --ablate horizon
       lodestar bench arena --task cifar10-mlp --show
     """
-    os.environ.setdefault("XLA_FLAGS", ONE_THREAD)  # runs share the cores among themselves, a product has one
+    one_thread()
     from lodestar_bench import tasks
     from lodestar_bench.arena.home import ArenaHome
 

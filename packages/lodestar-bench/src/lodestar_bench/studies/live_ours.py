@@ -26,6 +26,8 @@ OURS = "lodestar tune"
 class Here(AbstractExecutor):
     """Trials one after another in this process, by the rig's compiled program; every evaluation is reported."""
 
+    here = True
+
     def __init__(self, rig: Rig):
         self._rig, self._recorder = rig, None
         self.updates, self.seconds = 0, 0.0
@@ -51,14 +53,14 @@ class Here(AbstractExecutor):
 
     def _train(self, trial: Trial) -> Iterator[tuple[int, float, float | None]]:
         assert trial.schedule is not None
-        rates, began = trial.schedule.rates, time.thread_time()
+        rates, began = trial.schedule.rates, time.process_time()
         training = self._rig.begin(trial.seed, float(rates[0]))
-        self.seconds += time.thread_time() - began
+        self.seconds += time.process_time() - began
         while not training.done:
-            began, before = time.thread_time(), training.step
+            began, before = time.process_time(), training.step
             loss = self._rig.advance(training, rates, training.step + self._rig.every)
             worth = self._rig.measure(training)
-            self.seconds += time.thread_time() - began
+            self.seconds += time.process_time() - began
             self.updates += training.step - before
             yield training.step, loss, None if training.lost else self._rig.sign * worth
 

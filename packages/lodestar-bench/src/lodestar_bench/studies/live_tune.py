@@ -17,7 +17,6 @@ import importlib.util
 import itertools
 import json
 import math
-import os
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,9 +24,8 @@ from typing import Any
 
 import numpy as np
 
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
-
 from lodestar.runs import Direction
+from lodestar_bench._threads import one_thread
 from lodestar_bench.statistics import paired
 from lodestar_bench.studies.live_ours import OURS, ours
 from lodestar_bench.studies.live_rivals import SEARCHES, Found, Rig, pbt
@@ -138,6 +136,7 @@ def _gaps(means: dict[tuple, float], task: str, name: str, budget: int, mine: in
 
 def main() -> None:
     """Measure what is missing, or print the table."""
+    one_thread()
     told = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     told.add_argument("tasks", nargs="*")
     told.add_argument("--repeats", type=int, default=10)

@@ -22,7 +22,6 @@ import argparse
 import dataclasses
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -30,12 +29,11 @@ from typing import Any
 
 import numpy as np
 
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
-
 from lodestar.forecaster import Forecaster, load
 from lodestar.runs import Direction, Status
 from lodestar.scheduler import Scheduler
 from lodestar_bench import tasks
+from lodestar_bench._threads import one_thread
 from lodestar_bench.arena import lockstep
 from lodestar_bench.arena.contestant import Sweep, Variant, read_changes, with_changes
 from lodestar_bench.arena.home import ArenaHome
@@ -203,6 +201,7 @@ def _gap(values: Sequence[float]) -> str:
 
 def main() -> None:
     """The command."""
+    one_thread()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tasks", nargs="*")
     parser.add_argument("--shifts", nargs="+", default=list(SHIFTS), choices=SHIFTS)

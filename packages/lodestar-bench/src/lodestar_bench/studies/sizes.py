@@ -19,15 +19,12 @@ import copy
 import dataclasses
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 
 from lodestar.forecaster import Forecaster
 from lodestar.forecaster.at_scale import at_scale
@@ -36,6 +33,7 @@ from lodestar.runs import Direction, Run, Status
 from lodestar.scheduler import Scheduler
 from lodestar.schedules import Schedule
 from lodestar_bench import methods, tasks
+from lodestar_bench._threads import one_thread
 from lodestar_bench.arena import lockstep
 from lodestar_bench.arena.contestant import Sweep
 from lodestar_bench.method import AbstractController, Optimizer
@@ -305,6 +303,7 @@ def table(out: Path) -> None:
 
 def main() -> None:
     """The command."""
+    one_thread()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tasks", nargs="*")
     parser.add_argument("--by", nargs="+", default=["width"], choices=BY)
