@@ -133,12 +133,12 @@ def test_a_sweep_inside_a_worker_is_refused(sweep, monkeypatch):
         sweep()
 
 
-def test_within_a_worker_a_sweep_may_be_made_in_that_very_process(tmp_path, monkeypatch):
+def test_within_a_worker_a_sweep_may_be_made_in_that_very_process(sweep, monkeypatch):
     monkeypatch.setenv(WORKER_MARK, "1")
     executor = HereExecutor()
     executor.here = True
-    trials = [Trial("a", 1, 5), Trial("b", 2, 5)]
-    assert run_trials(Job(named("good")), trials, tmp_path / "runs", executor).finished == 2
+    result, _ = sweep(executor=executor)
+    assert result is not None and result.finished == len(executor.made) == 10
 
 
 def test_trials_must_have_names_of_their_own(tmp_path):
