@@ -7,7 +7,7 @@ import pytest
 from tests.responding import TOTAL, drawn, run_of, runs
 
 from lodestar.runs import Direction, Facts, Series, Status
-from lodestar.schedules import trapezoid
+from lodestar.schedules import parse, trapezoid
 from lodestar.sweep import QuasiRandom, Range
 from lodestar.tuning.choose import CELLS, candidates, choose, draw, numbers_at, read_tried, schedule_of
 from lodestar.tuning.propose import propose
@@ -49,6 +49,17 @@ def test_with_too_few_runs_for_a_surface_the_best_one_is_followed_again():
     np.testing.assert_allclose(
         choice.schedule.rates, drawn(past.index(best)).rates, rtol=0.1, atol=1e-4
     )  # logged every 4 steps
+
+
+def test_the_words_for_a_choice_draw_its_schedule():
+    shape = {"warmup": 0.1, "plateau": 0.4, "power": 1.5, "floor": 0.01}
+    past = [run.replace(facts=Facts(peak_lr=3e-3, extra=shape)) for run in runs(2)]
+    tried, new = choose(past, SPACE, TOTAL, seed=0, most=1e-2), choose(runs(12), SPACE, TOTAL, seed=0, most=1e-3)
+    assert tried is not None and tried.name is not None
+    assert tried.words == "trapezoid:0.003:warmup=0.1:plateau=0.4:power=1.5:floor=0.01"
+    np.testing.assert_allclose(parse(tried.words, TOTAL).rates, tried.schedule.rates)
+    assert new is not None and new.name is None
+    np.testing.assert_allclose(parse(new.words, TOTAL).rates, new.schedule.rates)
 
 
 def test_where_no_run_finished_there_is_no_choice():

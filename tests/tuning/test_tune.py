@@ -52,6 +52,9 @@ def test_it_ends_with_a_plan_a_forecast_a_forecaster_file_and_a_steered_run(tmp_
     last = RunStore.open(tmp_path / "runs").read(["tune0-final-5"])[0]
     assert result.steering == last.facts.extra["steering"] and "400 of 400 planned updates" in result.steering
     assert last.facts.extra["done"] == pytest.approx(np.sum(last.lr.values) / 100 * 1e3, rel=0.05)  # what was used
+    assert result.choice is not None
+    early = last.lr.steps < 20  # before its first decision it follows what was found
+    np.testing.assert_allclose(last.lr.values[early], result.choice.schedule.rates[last.lr.steps[early] - 1], rtol=0.1)
     plain = result.as_dict()["plan"]
     assert plain["lower"] < plain["final"] < plain["upper"]
 

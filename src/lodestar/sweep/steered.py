@@ -22,6 +22,8 @@ HOME = f"{__name__}:train"
 """The name under which a sweep's worker finds this."""
 FUNCTION, FORECASTER, SCALE = "steered_function", "steered_forecaster", "steered_job"
 """Settings: the user's function, the forecaster's file, and the job's size and the like as JSON."""
+INITIAL = "steered_from"
+"""A setting: words for the schedule to begin with; without it the forecaster's own plan is."""
 STEERING = "steering"
 """The fact that says what became of it."""
 
@@ -86,7 +88,7 @@ def train(
 ) -> Mapping[str, Scalar]:
     """The user's function, steered; on a node that lacks the forecaster's file, along the plan."""
     function = functions.find(str(settings[FUNCTION]))
-    theirs = {name: value for name, value in settings.items() if name not in (FUNCTION, FORECASTER, SCALE)}
+    theirs = {name: value for name, value in settings.items() if name not in (FUNCTION, FORECASTER, SCALE, INITIAL)}
     given: dict[str, Any] = {"seed": seed, "total_steps": total_steps, "settings": theirs, **scales}
     takes = functions.taken(function, tuple(scales))
     file = Path(str(settings[FORECASTER]))
@@ -94,7 +96,8 @@ def train(
         given |= {"schedule": schedule, "report": report}
         told = "followed the plan: the forecaster's file is not on the machine it ran on"
         return {**(function(**{name: given[name] for name in takes}) or {}), STEERING: told}
-    scheduler = Scheduler(file, total_steps, seed=seed, job=json.loads(str(settings[SCALE])))
+    begun: dict[str, Any] = {"initial_plan": str(settings[INITIAL])} if INITIAL in settings else {}
+    scheduler = Scheduler(file, total_steps, seed=seed, job=json.loads(str(settings[SCALE])), **begun)
     steered = SteeredSchedule(schedule, scheduler)
 
     def heard(step: int, *, loss: Any = None, metric: Any = None, lr: Any = None) -> None:

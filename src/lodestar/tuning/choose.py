@@ -8,7 +8,7 @@ no lucky run is followed; or a schedule that was tried, where the surface expect
 import dataclasses
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lodestar._extras import need
 from lodestar.forecaster.preprocessing.transform import Transform, metric_transform
 from lodestar.runs import Direction, Run, Status
-from lodestar.schedules import Schedule, trapezoid
+from lodestar.schedules import Schedule, parse
 from lodestar.sweep.spaces import QuasiRandom, Range
 from lodestar.tuning.surface import Surface, fit_surface, lowest
 
@@ -35,7 +35,8 @@ Array = NDArray[np.float64]
 class Choice:
     """A schedule to end with, and the final metric that is expected of a run along it, with 80 % of luck and doubt.
 
-    `name` is the run that tried it; None if none did.
+    `name` is the run that tried it; None if none did. `words` name the schedule ("trapezoid:3e-3:warmup=0.1..."); none
+    do where it is only known as it was logged.
     """
 
     schedule: Schedule
@@ -43,6 +44,7 @@ class Choice:
     lower: float
     upper: float
     name: str | None = None
+    words: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,10 +164,11 @@ def choose(runs: Sequence[Run], space: QuasiRandom, total_steps: int, *, seed: i
     place = int(np.argmax(merit))
     final = tried.final(centre[place])
     if numbers is not None and place == len(options) - 1:
-        peak = numbers.pop("peak")
-        return Choice(trapezoid(peak, total_steps, **numbers), final, *tried.interval(centre[place], doubt[place]))
+        words = _words(numbers)
+        return Choice(parse(words, total_steps), final, *tried.interval(centre[place], doubt[place]), words=words)
     run = next(run for run in runs if run.name == names[place])
-    return Choice(_again(run), final, *tried.interval(centre[place], doubt[place]), run.name)
+    schedule, words = _again(run)
+    return Choice(schedule, final, *tried.interval(centre[place], doubt[place]), run.name, words)
 
 
 def _best_seen(runs: Sequence[Run]) -> Choice | None:
@@ -175,15 +178,22 @@ def _best_seen(runs: Sequence[Run]) -> Choice | None:
     best = fine[0]
     for run in fine[1:]:
         best = run if run.direction.better(run.final_metric, best.final_metric) else best
-    return Choice(_again(best), best.final_metric, -math.inf, math.inf, best.name)
+    schedule, words = _again(best)
+    return Choice(schedule, best.final_metric, -math.inf, math.inf, best.name, words)
 
 
-def _again(run: Run) -> Schedule:
-    """The schedule that a run followed."""
+def _again(run: Run) -> tuple[Schedule, str]:
+    """The schedule that a run followed, and the words for it."""
     facts, peak = run.facts.extra, run.facts.peak_lr
     shape = {name: facts.get(name) for name in NUMBERS[1:]}
     if peak is not None and all(isinstance(value, int | float) for value in shape.values()):
-        given = {name: float(value) for name, value in shape.items() if isinstance(value, int | float)}
-        return trapezoid(peak, run.total_steps, **given)
+        words = _words({"peak": peak} | {name: float(v) for name, v in shape.items() if isinstance(v, int | float)})
+        return parse(words, run.total_steps), words
     at = np.arange(1, run.total_steps + 1)
-    return Schedule(run.name, np.interp(at, run.lr.steps, run.lr.values))
+    return Schedule(run.name, np.interp(at, run.lr.steps, run.lr.values)), ""
+
+
+def _words(numbers: Mapping[str, float]) -> str:
+    """For the five numbers."""
+    shape = "".join(f":{name}={float(numbers[name])!r}" for name in NUMBERS[1:])
+    return f"trapezoid:{float(numbers['peak'])!r}{shape}"

@@ -10,7 +10,7 @@ from lodestar._errors import FitError, MissingExtra, PrepareError
 from lodestar.forecaster.at_scale import at_scale
 from lodestar.planning import SchedulePlan, plan
 from lodestar.runs import Run
-from lodestar.sweep.steered import FORECASTER, FUNCTION, HOME, SCALE
+from lodestar.sweep.steered import FORECASTER, FUNCTION, HOME, INITIAL, SCALE
 from lodestar.sweep.trial import Job, Trial
 from lodestar.tuning.choose import Choice
 from lodestar.tuning.sizes import Sizes
@@ -41,8 +41,10 @@ def make_plan(
     return plan(at_scale(forecaster, sizes.job(runs)).forecaster, total_steps, schedule=chosen), file, ""
 
 
-def steered(job: Job, trial: Trial, file: Path, scale: Mapping[str, float]) -> tuple[Job, Trial]:
-    """The same trial of the same job with its rate steered by the forecaster in the file."""
+def steered(job: Job, trial: Trial, file: Path, scale: Mapping[str, float], begun: str = "") -> tuple[Job, Trial]:
+    """The same trial of the same job, steered by the forecaster in the file. `begun` are words for its first plan."""
     size = {name: value for name, value in scale.items() if name != "total_steps"}  # the trial has its own length
     settings = {FUNCTION: job.function or "", FORECASTER: str(file), SCALE: json.dumps(size)}
+    if begun:
+        settings[INITIAL] = begun
     return dataclasses.replace(job, function=HOME), dataclasses.replace(trial, settings={**trial.settings, **settings})

@@ -162,7 +162,8 @@ class _Work:
             else make_plan(runs, self.sizes, self._file, self.length, self.seed, words, choice)
         )
         planned, file, note = made
-        last, told = self._final(runs, planned, file) if final and planned is not None else (None, "")
+        begun = "" if choice is None else choice.words
+        last, told = self._final(runs, planned, file, begun) if final and planned is not None else (None, "")
         pruned = sum(run.status is Status.CUT_SHORT for run in runs)
         spent, best = self.sizes.spent(runs), _best(self.sizes.of_full(runs))
         facts = (self.store.address, budget, spent, len(runs), pruned, best, early)
@@ -173,7 +174,7 @@ class _Work:
         return choose(runs, self.space, self.length, seed=self.seed, most=most)
 
     def _final(
-        self, runs: Sequence[Run], planned: SchedulePlan, file: Path | None
+        self, runs: Sequence[Run], planned: SchedulePlan, file: Path | None, begun: str
     ) -> tuple[tuple[str, float] | None, str]:
         """One more run of the full job: steered where a function is tuned, else along the plan."""
         name = f"tune{self.seed}-final-{len(runs)}"
@@ -181,7 +182,7 @@ class _Work:
         trial = Trial(name, self.seed, self.length, planned.schedule, settings)
         job = self.job
         if job.function is not None and file is not None:
-            job, trial = steered(job, trial, file, self.sizes.job(runs))
+            job, trial = steered(job, trial, file, self.sizes.job(runs), begun)
         result = self._make([trial], job, prune=False)
         run = next(iter(self.store.iter([name])), None) if name in self.store else None
         if run is None:

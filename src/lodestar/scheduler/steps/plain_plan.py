@@ -19,6 +19,7 @@ from lodestar.schedules.families import FAMILIES, find
 from lodestar.schedules.parse import parse
 
 _TRIED = 100  # steps over which words are drawn once, to see that they can be
+_FINE = 8  # steps a point
 
 
 def checked_words(name: str, words: object, known: Sequence[str]) -> None:
@@ -40,8 +41,11 @@ def plain_plan(forecaster: Forecaster, words: str, best: PlannedRun, runs: int) 
     """The schedule that `words` name, and where it comes from; `best` lends its forecast where there is no other."""
     if ":" not in words:
         words = f"{words}:{mean_peak(forecaster, runs):.6g}"
-    rates = np.asarray(parse(words, len(best.lr)).values(), dtype=np.float64)
-    return dataclasses.replace(best, lr=rates), f"a plain schedule, {words}, until the first decision"
+    points = len(best.lr) - 1
+    steps = _FINE * points
+    drawn = np.asarray(parse(words, steps).values(), dtype=np.float64)
+    rates = np.interp(np.arange(points + 1) * _FINE, np.arange(1, steps + 1), drawn)  # a point is the end of its steps
+    return dataclasses.replace(best, lr=rates), f"a plain schedule, {words}, until a decision replaces it"
 
 
 def mean_peak(forecaster: Forecaster, runs: int) -> float:
