@@ -36,6 +36,7 @@ from lodestar.tuning.propose import Prospect, name_of, propose, trial_of, within
 from lodestar.tuning.sizes import Sizes
 
 STARTUP = 3  # finished runs before the first proposal
+_PRUNED_FROM = 8  # finished runs before any is stopped: what they teach is worth more than what stopping saves
 _STARTUP_OF_SIZES = 5  # and two of each size
 _ROUNDS = 2  # without a gain in sight, after which it ends
 _FAILED = 3  # rounds that made no run at all, after which it ends
@@ -128,7 +129,8 @@ def tune(
     length = make_trials(job, space, 1, total_steps, seed=seed)[0].total_steps
     store = out if isinstance(out, RunStore) else RunStore(out)
     made = make_executor(executor, jobs=jobs, threads=threads, logs=folder_beside(store.address), timeout=trial_timeout)
-    pruner = None if scales.sizes else make_pruner(prune)  # runs of several sizes have no one order
+    wanted = Pruner(startup=_PRUNED_FROM) if prune is True else prune
+    pruner = None if scales.sizes else make_pruner(wanted)  # runs of several sizes have no one order
     work = _Work(job, space, Sizes(scales.sizes), length, store, made, pruner, seed, on_start, on_event)
     if isinstance(made, LocalExecutor):
         with made:  # its workers live from round to round

@@ -99,7 +99,7 @@ class _Spent(Exception):
 def ours(rig: Rig, repeat: int, budget: int, *, prune: bool = True) -> tuple[Found, dict[str, Any]]:
     """One search; a warm-up run is made first, so that no compiling is counted."""
     rig.test(rig.rates({"peak": rig.space.peak.low, "warmup": 0, "plateau": 0, "power": 1, "floor": 0}), 0)
-    here, pruner, peak = Here(rig), Timed(), (rig.space.peak.low, rig.space.peak.high)
+    here, pruner, peak = Here(rig), Timed(startup=8), (rig.space.peak.low, rig.space.peak.high)
     last: list[Round] = []
 
     def charge(now: Round) -> float:
