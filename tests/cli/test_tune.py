@@ -15,6 +15,7 @@ from lodestar.cli import app
 from lodestar.cli._sweep_table import SweepTable
 from lodestar.cli.tune import round_line, round_table
 from lodestar.runs import RunStore
+from lodestar.schedules import Schedule
 from lodestar.tuning import Prospect, Round
 
 JOB = """
@@ -51,6 +52,8 @@ def test_killed_at_any_moment_the_same_command_goes_on(folder):
     found = json.loads(done.stdout)
     assert done.exit_code == 0 and found["runs"] == 2 and found["spent"] == 2.0
     assert found["plan"] is None and "at least 4 usable runs, got 2" in found["note"]
+    assert found["schedule_file"] == "runs.plan.json" and "peak" in found["schedule"]
+    assert len(Schedule.from_json("runs.plan.json")) == 20  # that of the best trial
 
 
 def test_the_line_says_spent_best_forecast_and_expected_gain():

@@ -6,6 +6,7 @@ from tests.tuning.jobs import HERE
 
 from lodestar._errors import SweepError
 from lodestar.runs import RunStore, Series
+from lodestar.schedules import Schedule
 from lodestar.tuning import Round, tune
 
 
@@ -52,7 +53,9 @@ def test_it_ends_with_a_plan_a_forecast_a_forecaster_file_and_a_steered_run(tmp_
     last = RunStore.open(tmp_path / "runs").read(["tune0-final-5"])[0]
     assert result.steering == last.facts.extra["steering"] and "400 of 400 planned updates" in result.steering
     assert last.facts.extra["done"] == pytest.approx(np.sum(last.lr.values) / 100 * 1e3, rel=0.05)  # what was used
-    assert result.choice is not None
+    assert result.choice is not None and result.schedule == result.choice.schedule
+    assert result.schedule_file == tmp_path / "runs.plan.json"
+    np.testing.assert_allclose(Schedule.from_json(tmp_path / "runs.plan.json").rates, result.choice.schedule.rates)
     early = last.lr.steps < 20  # before its first decision it follows what was found
     np.testing.assert_allclose(last.lr.values[early], result.choice.schedule.rates[last.lr.steps[early] - 1], rtol=0.1)
     plain = result.as_dict()["plan"]
@@ -76,6 +79,14 @@ def test_it_ends_early_when_nothing_is_to_be_gained(tmp_path):
     result, rounds = tuned(store, function="settled", budget=40)
     assert result.ended_early and result.spent <= 34
     assert [now.prospect is not None and now.prospect.worth for now in rounds[-2:]] == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("peak", "said"), [((3e-4, 1e-1), ""), ((1e-4, 1e-3), "the highest that was to be tried, 0.001")]
+)
+def test_a_schedule_at_the_edge_of_the_rates_tried_is_said(tmp_path, peak, said):
+    result, _ = tuned(tmp_path / "runs", budget=12, peak=peak)
+    assert bool(result.edge) == bool(said) and said in result.edge
 
 
 def test_sizes_get_the_same_work_and_a_small_run_counts_for_its_share(tmp_path):

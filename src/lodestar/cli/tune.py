@@ -144,6 +144,8 @@ def round_table(now: "Round") -> "Table":
 
 
 def _show(result: "TuneResult", metric: str, out: str) -> None:
+    from lodestar.planning.words import describe
+
     why = "nothing more was to be gained" if result.ended_early else "the budget is spent"
     _screen.say(f"{result.spent:.1f} of {result.budget:g} runs spent on {result.runs} trials; {why}.", "bold")
     if result.best is not None:
@@ -154,9 +156,15 @@ def _show(result: "TuneResult", metric: str, out: str) -> None:
         at_end = result.as_dict()["plan"]
         interval = f"{at_end['lower']:.4g} to {at_end['upper']:.4g}"
         _screen.say(f"Plan: {result.plan.words}. Forecast final {metric}: {at_end['final']:.4g} ({interval}).", "bold")
+    elif result.schedule is not None:
+        _screen.say(f"Schedule: {describe(result.schedule.rates)}.", "bold")
+    if result.edge:
+        _screen.warn(f"Of that schedule: {result.edge}")
     if result.final is not None:
         _screen.say(f"The final run: {result.final[1]:.4g} ({result.final[0]}); it {result.steering}", "bold")
     elif result.steering:
         _screen.warn(f"The final run {result.steering}")
+    if result.schedule_file is not None:
+        _screen.say(f"Schedule, a rate for each update: {result.schedule_file}")
     if result.forecaster is not None:
-        _screen.say(f"Forecaster: {result.forecaster}. Next: lodestar plan {result.forecaster} --steps N --as torch")
+        _screen.say(f"Forecaster: {result.forecaster}. Next: lodestar what-if, lodestar plan, or steer a job with it.")

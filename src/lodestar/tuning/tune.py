@@ -19,14 +19,16 @@ import numpy as np
 
 from lodestar._errors import SweepError
 from lodestar.planning import SchedulePlan
+from lodestar.planning.words import describe
 from lodestar.pruning import Pruner
 from lodestar.runs import Run, RunStore, Status
+from lodestar.schedules import Schedule
 from lodestar.sweep.call import make_executor, make_job, make_pruner, make_space, make_trials
 from lodestar.sweep.executors.executor import AbstractExecutor
 from lodestar.sweep.executors.local import LocalExecutor
 from lodestar.sweep.journal import folder_beside
 from lodestar.sweep.scales import Scales
-from lodestar.sweep.spaces import QuasiRandom
+from lodestar.sweep.spaces import QuasiRandom, Range
 from lodestar.sweep.steered import STEERING
 from lodestar.sweep.sweep import OnEvent, OnStart, SweepResult, run_trials
 from lodestar.sweep.trial import Job, Trial
@@ -39,6 +41,7 @@ STARTUP = 3  # finished runs before the first proposal
 _PRUNED_FROM = 8  # finished runs before any is stopped: what they teach is worth more than what stopping saves
 _STARTUP_OF_SIZES = 5  # and two of each size
 _ROUNDS = 2  # without a gain in sight, after which it ends
+_NEAR = 1.1  # times the lowest or the highest peak rate: a plan within lies at the edge
 _FAILED = 3  # rounds that made no run at all, after which it ends
 
 
@@ -63,6 +66,8 @@ class TuneResult:
 
     `best` is that of the full job; `choice` the schedule it ends with, which is the plan's where there is one (over
     sizes there is only the plan); `final` the last run, if one was asked for, and `steering` what became of it.
+    `schedule_file` holds the schedule (`Schedule.from_json`); `edge` is a warning where it lies at the edge of the
+    rates that were tried.
     """
 
     store: str
@@ -78,9 +83,20 @@ class TuneResult:
     note: str
     steering: str = ""
     choice: Choice | None = None
+    schedule_file: Path | None = None
+    edge: str = ""
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """The schedule to use: the plan's, or what was chosen where no forecaster could be fitted."""
+        if self.plan is not None:
+            return self.plan.schedule
+        return None if self.choice is None else self.choice.schedule
 
     def as_dict(self) -> dict[str, Any]:
         plain = {key: value for key, value in vars(self).items() if key not in ("plan", "choice")}
+        plain["schedule"] = None if self.schedule is None else describe(self.schedule.rates)
+        plain["schedule_file"] = self.schedule_file and str(self.schedule_file)
         for key in ("best", "final"):
             plain[key] = plain[key] and {"run": plain[key][0], "metric": plain[key][1]}
         made = self.plan
@@ -164,12 +180,17 @@ class _Work:
             else make_plan(runs, self.sizes, self._file, self.length, self.seed, words, choice)
         )
         planned, file, note = made
+        chosen = planned.schedule if planned is not None else None if choice is None else choice.schedule
+        if chosen is not None:
+            chosen.to_json(self._schedule_file)
         begun = "" if choice is None else choice.words
         last, told = self._final(runs, planned, file, begun) if final and planned is not None else (None, "")
         pruned = sum(run.status is Status.CUT_SHORT for run in runs)
         spent, best = self.sizes.spent(runs), _best(self.sizes.of_full(runs))
         facts = (self.store.address, budget, spent, len(runs), pruned, best, early)
-        return TuneResult(*facts, planned, file, last, note, told, choice)
+        kept = None if chosen is None else self._schedule_file
+        edge = "" if chosen is None else _edge(chosen.peak, self.space.peak)
+        return TuneResult(*facts, planned, file, last, note, told, choice, kept, edge)
 
     def _choice(self, runs: Sequence[Run]) -> Choice | None:
         most = within(runs, self.space).peak.high
@@ -194,8 +215,15 @@ class _Work:
 
     @property
     def _file(self) -> Path:
+        return self._beside(".lodestar")
+
+    @property
+    def _schedule_file(self) -> Path:
+        return self._beside(".plan.json")
+
+    def _beside(self, ending: str) -> Path:
         folder = folder_beside(self.store.address)
-        return folder.with_name(folder.name.removesuffix(".trials") + ".lodestar")
+        return folder.with_name(folder.name.removesuffix(".trials") + ending)
 
     def runs(self) -> list[Run]:
         """The runs of this tuning that are in the store, in their order."""
@@ -259,6 +287,18 @@ class _Work:
             on_start=self.on_start,
             on_event=self.on_event,
         )
+
+
+def _edge(peak: float, span: Range) -> str:
+    """A warning, if this peak is all but the lowest or the highest that may be tried."""
+    ends = ((span.low, "lowest", "lower", peak / span.low), (span.high, "highest", "higher", span.high / peak))
+    for end, utmost, word, away in ends:
+        if away < _NEAR:
+            return (
+                f"its peak, {peak:.3g}, is all but the {utmost} that was to be tried, {end:.3g}: {word} ones may be "
+                "better (--peak)"
+            )
+    return ""
 
 
 def _best(runs: Sequence[Run]) -> tuple[str, float] | None:
