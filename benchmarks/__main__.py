@@ -10,7 +10,7 @@ import time
 
 ALL = (
     *("runtime", "decision", "overhead", "store", "memory", "fit"),
-    *("trackers_mlflow", "trackers_tensorboard", "sweep", "kills", "ray", "report", "watch", "troubled"),
+    *("trackers_mlflow", "trackers_tensorboard", "sweep", "kills", "ray", "report", "watch", "troubled", "pruner"),
 )
 
 

@@ -9,7 +9,7 @@ import pytest
 from lodestar.forecaster import load
 from lodestar.runs import RunSet, Status
 from lodestar.scheduler import DEFAULT, PAPER, Scheduler, read_log
-from lodestar.schedules import Schedule
+from lodestar.schedules import Schedule, parse
 from lodestar.testing.forecasters import random_forecaster
 from lodestar_bench._errors import BenchError
 from lodestar_bench.methods import method, names
@@ -94,6 +94,7 @@ def test_the_default_steers_averaged_weights_and_the_others_the_recipe_s_own(dig
         "lodestar-plain": False,
         "lodestar-open": True,
         "lodestar-tune": False,
+        "lodestar-tune-steered": False,
         "lodestar": True,
     }
     assert forms["lodestar"] is method("averaged").optimizer(digits, 0.01)
@@ -128,4 +129,19 @@ def test_a_search_spends_its_budget_and_leaves_the_schedule_that_every_run_follo
         np.testing.assert_allclose(outcome.run.lr.values, rates[outcome.run.lr.steps - 1])
     assert min(digits.recipe.rates) <= rates.max() <= max(digits.recipe.rates)
     with pytest.raises(BenchError, match="none was given"):
+        method("lodestar-tune-steered").controller(digits, math.nan, seed=0, knowledge=None)
+    with pytest.raises(BenchError, match="none was given"):
         method("lodestar-tune").controller(digits, math.nan, seed=0, knowledge=None)
+
+
+def test_a_search_that_steers_begins_with_what_it_found(digits, tmp_path):
+    path = tmp_path / "learned" / "knowledge"
+    path.parent.mkdir()
+    steered = method("lodestar-tune-steered")
+    told = steered.learn(digits, path, seed=3, runs=None, allowed_runs=6)
+    assert 4.5 <= float(told["training_runs"]) <= 5.5 and int(told["runs_learned_from"]) == int(told["trials"])
+    outcome = train(digits, steered, math.nan, seed=1000, knowledge=path)
+    found = parse(path.with_name("knowledge.plan").read_text(), digits.total_steps).rates
+    early = outcome.run.lr.steps <= digits.total_steps // 25  # before the first decision
+    np.testing.assert_allclose(outcome.run.lr.values[early], found[outcome.run.lr.steps[early] - 1], rtol=0.2)
+    assert int(outcome.run.facts.extra["decisions"]) > 5

@@ -36,6 +36,7 @@ def test_the_list_holds_the_issue_s_methods_in_its_order():
         "lodestar-plain",
         "lodestar-open",
         "lodestar-tune",
+        "lodestar-tune-steered",
         "lodestar",
     )
 

@@ -15,7 +15,7 @@ def merit_command(
     folder: Annotated[Path, typer.Argument(metavar="OUT", help="The folder given as --out to table1.")],
     method: Annotated[
         str, typer.Option(metavar="NAME", help="The method that is held against each of the others.")
-    ] = "lodestar-plain",
+    ] = "lodestar-tune",
     block: Annotated[
         str, typer.Option(metavar="own|sgd|averaged", help="Only comparisons under this optimizer: like with like.")
     ] = "own",

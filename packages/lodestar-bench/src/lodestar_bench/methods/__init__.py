@@ -33,6 +33,7 @@ _HOMES = {
     "lodestar-plain": "lodestar_plain",
     "lodestar-open": "lodestar_open",
     "lodestar-tune": "lodestar_tune",
+    "lodestar-tune-steered": "lodestar_tune_steered",
     "lodestar": "lodestar_default",
 }
 

@@ -9,15 +9,18 @@ import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from lodestar.runs import RunSet, Scalar
+from lodestar.runs import RunSet, RunStore, Scalar
 from lodestar.schedules import Schedule
 from lodestar_bench._errors import BenchError
 from lodestar_bench.method import AbstractController
 from lodestar_bench.methods.recipes_own import AbstractTaught
 from lodestar_bench.methods.schedule import Scheduled
 from lodestar_bench.problem import AbstractProblem
+
+if TYPE_CHECKING:
+    from lodestar.tuning import TuneResult
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,13 +47,27 @@ class TunedMethod(AbstractTaught):
     def learn(
         self, problem: AbstractProblem, path: Path, *, seed: int, runs: RunSet | None, allowed_runs: int
     ) -> Mapping[str, Scalar]:
-        """Search. Begun anew after a kill: what a search made so far lies in a folder that is cleared first."""
+        """Search."""
+        del runs
+        began = time.perf_counter()
+        result, _, facts = self.search(problem, path, seed=seed, allowed_runs=allowed_runs)
+        if result.choice is None:
+            raise BenchError(f"the search of {allowed_runs} runs found no schedule: {result.note or 'all runs failed'}")
+        result.choice.schedule.to_json(path)
+        return {**facts, "seconds": time.perf_counter() - began}
+
+    def search(
+        self, problem: AbstractProblem, path: Path, *, seed: int, allowed_runs: int
+    ) -> tuple["TuneResult", RunSet, dict[str, Scalar]]:
+        """What it ends with, its runs, and what it took.
+
+        Begun anew after a kill: what a search made so far lies in a folder beside `path` that is cleared first.
+        """
         from lodestar.tuning import tune
         from lodestar_bench.train_here import TrainHere
 
-        del runs
-        began, executor = time.perf_counter(), TrainHere(problem, self.optimizer(problem, float("nan")))
-        place = path.with_name("search")
+        executor = TrainHere(problem, self.optimizer(problem, float("nan")))
+        place = path.with_name(f"{path.name}.search")
         shutil.rmtree(place, ignore_errors=True)
         given: dict[str, Any] = {"executor": executor, "fit": False, "task": problem.task}
         result = tune(
@@ -63,15 +80,12 @@ class TunedMethod(AbstractTaught):
             direction=str(problem.direction),
             **given,
         )
-        if result.choice is None:
-            raise BenchError(f"the search of {allowed_runs} runs found no schedule: {result.note or 'all runs failed'}")
-        result.choice.schedule.to_json(path)
-        return {
-            "seconds": time.perf_counter() - began,
+        facts = {
             "training_runs": executor.updates / problem.total_steps,
             "trials": result.runs,
             "stopped": result.pruned,
         }
+        return result, RunStore.open(place / "runs").read(), facts
 
 
 METHOD = TunedMethod()
