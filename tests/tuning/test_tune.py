@@ -79,6 +79,7 @@ def test_it_ends_early_when_nothing_is_to_be_gained(tmp_path):
     result, rounds = tuned(store, function="settled", budget=40)
     assert result.ended_early and result.spent <= 34
     assert [now.prospect is not None and now.prospect.worth for now in rounds[-2:]] == [False, False]
+    assert tuned(store, function="settled", budget=result.spent + 3, spend_all=True)[0].spent == result.spent + 3
 
 
 @pytest.mark.parametrize(

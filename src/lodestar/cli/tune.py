@@ -43,6 +43,9 @@ def tune_command(
     ] = None,
     on: Annotated[str, Option(metavar="local|ray|ray://HOST:PORT", help="Where trials run.")] = "local",
     no_prune: Annotated[bool, Option("--no-prune", help="Let every trial run to its end.")] = False,
+    spend_all: Annotated[
+        bool, Option("--spend-all", help="Do not end before the budget is spent, even where little is to be gained.")
+    ] = False,
     updates: Annotated[int | None, Option(min=1, help="Most updates of the forecaster's fit at the end.")] = None,
     final: Annotated[
         bool, Option("--final", help="At the end, one more run, steered by the forecaster that was fitted.")
@@ -102,6 +105,7 @@ def tune_command(
             direction=direction,
             task=task,
             prune=not no_prune,
+            spend_all=spend_all,
             final=final,
             fit={} if updates is None else {"updates": updates},
             on_round=lambda now: table.head(round_table(now), round_line(now)),

@@ -2,7 +2,7 @@
 
 Comes in: the runs so far and the space. Goes out: the schedules by which the best is expected to improve most; at the
 end the one to use. That is the mean of the candidates that are expected to end best, so that no single one's error and
-no lucky run is followed; or a schedule that was tried, where the surface expects more of it.
+no lucky run is followed; or a schedule that was tried, where the surface expects more of it by more than luck.
 """
 
 import dataclasses
@@ -162,6 +162,8 @@ def choose(runs: Sequence[Run], space: QuasiRandom, total_steps: int, *, seed: i
     centre, doubt = tried.surface(np.stack(options))
     merit = centre - _DOUBTED * doubt
     place = int(np.argmax(merit))
+    if numbers is not None and merit[place] - merit[-1] <= tried.surface.luck:
+        place = len(options) - 1  # what a tried one has more is its own luck, as like as not
     final = tried.final(centre[place])
     if numbers is not None and place == len(options) - 1:
         words = _words(numbers)

@@ -122,6 +122,7 @@ def tune(
     direction: str = "max",
     task: str | None = None,
     prune: bool | Pruner = True,
+    spend_all: bool = False,
     final: bool = False,
     fit: Mapping[str, Any] | bool = True,
     on_round: Callable[[Round], None] | None = None,
@@ -131,8 +132,9 @@ def tune(
     """Tune the schedule of `function` (or a shell `command`) with the work of `budget` full runs; runs go into `out`.
 
     The other words are `run_sweep`'s. With `sizes` the function gets `size`; the largest is the full job, and a run of
-    a smaller one counts for its share of the work. `final` makes one more run of the full job, beyond the budget, that
-    the forecaster steers. `fit` are words for `lodestar.fit`, which makes it; without it (False) there is no plan.
+    a smaller one counts for its share of the work. With `spend_all` it does not end before the budget is spent, `final`
+    makes one more run of the full job, beyond the budget, that the forecaster steers. `fit` are words for
+    `lodestar.fit`, which makes it; without it (False) there is no plan.
     Called again after a kill, it goes on; with a larger budget, it goes further.
     """
     if not (math.isfinite(budget) and budget >= 1):
@@ -147,7 +149,7 @@ def tune(
     made = make_executor(executor, jobs=jobs, threads=threads, logs=folder_beside(store.address), timeout=trial_timeout)
     wanted = Pruner(startup=_PRUNED_FROM) if prune is True else prune
     pruner = None if scales.sizes else make_pruner(wanted)  # runs of several sizes have no one order
-    work = _Work(job, space, Sizes(scales.sizes), length, store, made, pruner, seed, on_start, on_event)
+    work = _Work(job, space, Sizes(scales.sizes), length, store, made, pruner, seed, spend_all, on_start, on_event)
     if isinstance(made, LocalExecutor):
         with made:  # its workers live from round to round
             return work.carry_on(budget, on_round, final=final, fit=fit)
@@ -164,6 +166,7 @@ class _Work:
     executor: AbstractExecutor
     pruner: Pruner | None
     seed: int
+    spend_all: bool
     on_start: OnStart | None
     on_event: OnEvent | None
 
@@ -245,7 +248,7 @@ class _Work:
             if on_round is not None:
                 best = _best(self.sizes.of_full(runs))
                 on_round(Round(budget, self.sizes.spent(runs), len(runs), best, prospect, thought))
-            if idle >= _ROUNDS:
+            if idle >= _ROUNDS and not self.spend_all:
                 return True
             result = self._make(prospect.trials if prospect is not None else self._drawn(number, wanted))
             number, before, runs = number + len(wanted), len(runs), self.runs()

@@ -69,7 +69,7 @@ class TunedMethod(AbstractTaught):
         executor = TrainHere(problem, self.optimizer(problem, float("nan")))
         place = path.with_name(f"{path.name}.search")
         shutil.rmtree(place, ignore_errors=True)
-        given: dict[str, Any] = {"executor": executor, "fit": False, "task": problem.task}
+        given: dict[str, Any] = {"executor": executor, "fit": False, "spend_all": True, "task": problem.task}
         result = tune(
             "lodestar_bench:search",
             out=place / "runs",

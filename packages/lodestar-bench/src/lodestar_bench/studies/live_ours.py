@@ -96,7 +96,9 @@ class _Spent(Exception):
     """The budget is spent, fits included."""
 
 
-def ours(rig: Rig, repeat: int, budget: int, *, prune: bool = True) -> tuple[Found, dict[str, Any]]:
+def ours(
+    rig: Rig, repeat: int, budget: int, *, prune: bool = True, spend_all: bool = True
+) -> tuple[Found, dict[str, Any]]:
     """One search; a warm-up run is made first, so that no compiling is counted."""
     rig.test(rig.rates({"peak": rig.space.peak.low, "warmup": 0, "plateau": 0, "power": 1, "floor": 0}), 0)
     here, pruner, peak = Here(rig), Timed(startup=8), (rig.space.peak.low, rig.space.peak.high)
@@ -115,7 +117,7 @@ def ours(rig: Rig, repeat: int, budget: int, *, prune: bool = True) -> tuple[Fou
         given: dict[str, Any] = {
             "out": Path(folder) / "runs", "seed": repeat, "total_steps": rig.total, "peak": peak, "fit": False,
             "executor": here, "direction": str(rig.problem.direction), "task": rig.problem.task,
-            "prune": pruner if prune else False,
+            "prune": pruner if prune else False, "spend_all": spend_all,
         }  # fmt: skip
         result: TuneResult | None = None
         with contextlib.suppress(_Spent):
