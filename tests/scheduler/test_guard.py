@@ -58,8 +58,8 @@ def test_the_guard_can_be_turned_off():
 
 
 def test_a_cut_outlives_a_new_plan():
-    quiet = run(lambda step: 1.7, 125, hysteresis=None, tolerance=500.0)
-    cut = run(lambda step: 50.0 if 115 < step <= 120 else 1.7, 125, hysteresis=None, tolerance=500.0)
+    quiet = run(lambda step: 1.7, 125, hysteresis=None, least_near=None, tolerance=500.0)
+    cut = run(lambda step: 50.0 if 115 < step <= 120 else 1.7, 125, hysteresis=None, least_near=None, tolerance=500.0)
     assert cut.decisions[-2].outcome is Outcome.CUT
     assert cut.decisions[-1].outcome is Outcome.REPLANNED
     rates = [cut.lr_at(step) for step in (121, 140)]

@@ -6,6 +6,7 @@ from tests.scheduler.live import points_near, train
 
 from lodestar.forecaster.preprocessing.normaliser import LR
 from lodestar.scheduler import PAPER, Outcome, Scheduler, Settings
+from lodestar.scheduler.records.decision import Decision
 from lodestar.scheduler.steps.plain_plan import mean_peak
 from lodestar.scheduler.steps.steer import steer
 from lodestar.schedules import onecycle
@@ -81,3 +82,23 @@ def test_files_say_nothing_of_what_is_as_ever():
 def test_each_is_checked(wrong, says):
     with pytest.raises(ValueError, match=f"{says}.*Fix"):
         Settings(**wrong)
+
+
+@pytest.mark.parametrize(("near", "outcome"), [(4, Outcome.KEPT), (7, Outcome.REPLANNED)])
+def test_a_plan_is_replaced_only_where_past_runs_are_a_guide(near, outcome):
+    """Of the eight decisions before, so many found candidates near the run; this one does too."""
+    live = points_near(FORECASTER, 0)
+    live.mask[:, 0] = True
+    chosen = Settings(**{**PAPER.to_dict(), "tolerance": 500.0, "least_near": 0.8})
+    planned = Scheduler(FORECASTER, TOTAL, preset="paper")._controller.initial
+    past = [Decision(outcome=Outcome.KEPT, samples=30, accepted=30 * (place < near)) for place in range(8)]
+    past.insert(0, Decision(outcome=Outcome.INITIAL_PLAN))  # looked for nothing, and does not count
+    decision, made = steer(FORECASTER, live, 18, chosen, np.random.default_rng(0), planned, past)
+    assert decision.outcome is outcome and (made is None) == (outcome is Outcome.KEPT)
+    assert (f"only {near + 1} of 9 decisions found anything near this run" in decision.note) == (made is None)
+
+
+def test_files_hold_what_release_one_did_not_do():
+    assert {"least_near", "rescale_by"} <= set(Settings().to_dict())
+    assert not set(PAPER.to_dict()) & {"least_near", "rescale_by", "hold", "acceptance"}
+    assert Settings(**Settings().to_dict()) == Settings()

@@ -75,8 +75,15 @@ def job(forecaster, speed, shift, **settings):
     return one
 
 
+@pytest.mark.parametrize(("placed", "by", "done"), [(False, "law", False), (True, "law", True), (False, "run", True)])
+def test_only_a_job_that_the_law_over_sizes_has_placed_is_rescaled_unless_asked(forecaster, placed, by, done):
+    known = dataclasses.replace(forecaster, placed=placed, rate_doubt=2.0, level_doubt=0.1)
+    one = job(known, 2.5, 0.5, rescale_by=by, hysteresis=1e6)
+    assert (Outcome.RESCALED in {decision.outcome for decision in one.decisions}) == done
+
+
 def test_a_job_like_the_past_runs_is_not_rescaled(forecaster):
-    one = job(forecaster, 1.0, 0.0)
+    one = job(forecaster, 1.0, 0.0, rescale_by="run")
     assert one.warnings == []
     assert all(decision.outcome is not Outcome.RESCALED for decision in one.decisions)
 
@@ -111,7 +118,9 @@ def test_the_factor_says_how_much_more_or_less_a_rate_does(forecaster, speed, lo
 
 
 def test_a_rescaling_is_recorded_and_scales_the_plan(forecaster):
-    plain, rescaled = (job(forecaster, 2.5, 0.5, rescale=most, hysteresis=1e6, spike=None) for most in (None, 8.0))
+    plain, rescaled = (
+        job(forecaster, 2.5, 0.5, rescale=most, rescale_by="run", hysteresis=1e6, spike=None) for most in (None, 8.0)
+    )
     first = next(decision for decision in rescaled.decisions if decision.outcome is Outcome.RESCALED)
     assert first.step >= FIRST * STEPS
     assert "divided by" in first.note
@@ -129,8 +138,9 @@ def test_a_rescaling_survives_a_checkpoint(forecaster):
             one.observe(step, loss=math.exp(-step / 40) + 0.2, metric=0.5 + 0.001 * step + 0.001 * rng.random())
         return one
 
-    first = half(Scheduler(forecaster, STEPS, unlike=0.0), 1, 130)
-    again = Scheduler(forecaster, STEPS, unlike=0.0)
+    first = half(Scheduler(forecaster, STEPS, unlike=0.0, rescale_by="run", gate=None), 1, 130)
+    assert first.state_dict()["gears"]
+    again = Scheduler(forecaster, STEPS, unlike=0.0, rescale_by="run", gate=None)
     again.load_state_dict(first.state_dict())
     assert again.plan() == first.plan()
     assert half(first, 131, 200).plan() == half(again, 131, 200).plan()

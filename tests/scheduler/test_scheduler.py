@@ -21,7 +21,7 @@ def scheduler(**options) -> Scheduler:
 
 def restless(**options) -> Scheduler:
     """One that replans whenever anything is accepted, with a generous tolerance."""
-    return scheduler(hysteresis=None, tolerance=20.0, **options)
+    return scheduler(**{"hysteresis": None, "least_near": None, "tolerance": 20.0, **options})
 
 
 def test_a_decision_is_made_at_the_first_step_past_a_window():
@@ -190,7 +190,7 @@ def test_nothing_accepted_extends_the_running_schedule():
 
 
 def test_the_plan_is_kept_unless_it_is_beaten_by_enough():
-    kept, replanned = (scheduler(tolerance=20.0, hysteresis=h) for h in (1e6, -0.0))
+    kept, replanned = (restless(hysteresis=h) for h in (1e6, -0.0))
     for one in (kept, replanned):
         train(one, 1, TOTAL)
     assert Outcome.KEPT in {d.outcome for d in kept.decisions}
@@ -379,7 +379,7 @@ class TestShadow:
         assert one.followed().values().tolist() == [7.0 / step for step in range(1, TOTAL + 1)]
 
     def test_it_records_what_it_would_have_done(self):
-        one = scheduler(mode="shadow", base=lambda step: 1e-3, hysteresis=None, tolerance=20.0)
+        one = restless(mode="shadow", base=lambda step: 1e-3)
         train(one, 1, TOTAL)
         replanned = [d for d in one.decisions if d.outcome is Outcome.REPLANNED]
         assert replanned

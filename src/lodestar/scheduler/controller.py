@@ -227,7 +227,8 @@ class Controller:
                     return Decision(outcome=Outcome.GATED, note=reason), None
                 points.values[:, LR] *= state.rescale
                 rng = np.random.default_rng([self.seed, state.settled, state.revision])
-                return steer(self.forecaster, points, state.settled, self.settings, rng, state.planned)
+                past = state.entries.decisions
+                return steer(self.forecaster, points, state.settled, self.settings, rng, state.planned, past)
         except Exception as error:  # noqa: BLE001  a training job must never die of its scheduler
             self.warn(f"failed {type(error).__name__}", f"the decision after step {state.last_step} failed: {error!r}")
             return Decision(outcome=Outcome.FAILED, note=repr(error)), None
@@ -287,6 +288,8 @@ class Controller:
     def _found_rescale(self) -> rescale.Rescale | None:
         state, settings = self.state, self.settings
         if settings.rescale is None or not rescale.due(state.settled / state.clock.points):
+            return None
+        if settings.rescale_by == "law" and not self.forecaster.placed:
             return None
         try:
             with np.errstate(all="ignore"):

@@ -2,8 +2,8 @@
 
 `PAPER` is Algorithm 1 as printed. `DEFAULT` is what steered better in measurement: the plan made at step 0 is kept
 unless candidates beat its own forecast, candidates come from past runs as well as from noise, a match must be near the
-present, and a job unlike the past runs gets its plan rescaled. Names are words: window (the paper's mu), samples (n),
-noise (sigma), horizon (delta t). The names of release one are accepted, and are what files hold.
+present, and a plan is not replaced in a job where past runs are no guide. Names are words: window (the paper's mu),
+samples (n), noise (sigma), horizon (delta t). The names of release one are accepted, and are what files hold.
 """
 
 import dataclasses
@@ -28,7 +28,15 @@ INITIAL_PLANS = ("auto", "search", "whole", "first-window")
 JUDGED = ("schedules", "latents")
 OLD_NAMES = {"opening": "initial_plan", "opening_runs": "initial_runs", "piece": "context", "gear": "rescale"}
 OLD_SOURCES = {"library": "references"}
-LATER = ("acceptance", "tolerance_points", "noise_unit", "hold")  # files hold them only where they are not as ever
+RESCALED_BY = ("law", "run")
+AS_EVER = {  # what release one did, which had no such settings: files hold them only where they are otherwise
+    "acceptance": "two-sided",
+    "tolerance_points": None,
+    "noise_unit": "spread",
+    "hold": None,
+    "least_near": None,
+    "rescale_by": "run",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +64,9 @@ class Settings:
     mean: str = "log"  # of learning rates: "log" (geometric) or "arithmetic"
     hold: float | None = None  # a chosen schedule is followed so long before another may be; None: one window
     hysteresis: float | None = 0.15  # keep the plan unless beaten by so many standard deviations; None: always replan
+    least_near: float | None = 0.8  # replan only if such a share of all decisions found candidates near the run
     rescale: float | None = 8.0  # the largest factor a plan's rates may be divided or multiplied by; None: never
+    rescale_by: str = "law"  # only a job that the law over sizes has placed; "run": any that begins unlike past runs
     unlike: float = 4.0  # rescale if the run is forecast so many times worse than past runs are
     spike: float | None = 1.5  # the guard acts on such a jump of the loss, in standard deviations; None: never
     cut: float = 0.5  # and multiplies the learning rate by this for one window
@@ -81,6 +91,8 @@ class Settings:
         _positive("tolerance", self.tolerance, "2 is the paper's")
         if self.hysteresis is not None:
             _at_least_zero("hysteresis", self.hysteresis, "None always replans")
+        if self.least_near is not None:
+            _within("least_near", self.least_near, 0, 1, "0.8 is usual, None replans whatever was found before")
         if self.rescale is not None and not _number("rescale", self.rescale, "None never rescales") > 1:
             raise ValueError(f"rescale must be above 1, got {self.rescale!r}. Fix: 8 is usual, None never rescales")
         _at_least_zero("unlike", self.unlike, "4 is usual")
@@ -88,7 +100,7 @@ class Settings:
             _positive("spike", self.spike, "None turns the guard off")
         _within("cut", self.cut, 0, 1, "0.5 halves the learning rate")
         words = {"matching": RULES, "score": SCORES, "mean": MEANS, "context": CONTEXTS}
-        words |= {"judge": JUDGED, "acceptance": ACCEPTANCE, "noise_unit": UNITS}
+        words |= {"rescale_by": RESCALED_BY, "judge": JUDGED, "acceptance": ACCEPTANCE, "noise_unit": UNITS}
         for name, known in words.items():
             one_of(name, getattr(self, name), tuple(known))
         checked_words("initial_plan", self.initial_plan, INITIAL_PLANS)
@@ -131,11 +143,10 @@ class Settings:
         return [_built(SOURCES[name], noise=self.noise, noise_unit=self.noise_unit) for name in self.candidates]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, under the names of release one; a setting it did not know only where it is not the default."""
+        """Plain data, under the names of release one; a setting it did not know only where it is not as it was then."""
         names, sources = ({new: old for old, new in table.items()} for table in (OLD_NAMES, OLD_SOURCES))
         data = dataclasses.asdict(self) | {"candidates": [sources.get(source, source) for source in self.candidates]}
-        usual = {field.name: field.default for field in dataclasses.fields(self) if field.name in LATER}
-        kept = {name: value for name, value in data.items() if name not in usual or value != usual[name]}
+        kept = {name: value for name, value in data.items() if name not in AS_EVER or value != AS_EVER[name]}
         return {names.get(name, name): value for name, value in kept.items()}
 
 
@@ -229,7 +240,9 @@ PAPER = Settings(
     score="each",
     mean="arithmetic",
     hysteresis=None,
+    least_near=None,
     rescale=None,
+    rescale_by="run",
     spike=None,
 )
 PRESETS: dict[str, Settings] = {"default": DEFAULT, "paper": PAPER}

@@ -7,6 +7,7 @@ files, nor the job.
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +39,9 @@ def steer(
     settings: Settings,
     rng: np.random.Generator,
     planned: PlannedRun,
+    past: Sequence[Decision] = (),
 ) -> Decided:
-    """Decide after `seen` points: follow a new planned run, or go on with the one there is."""
+    """Decide after `seen` points: follow a new planned run, or go on with the one there is. `past`: those before."""
     moment = Moment.of(forecaster, settings, points, seen)
     if moment is None:
         return Decision(outcome=Outcome.NOTHING_SEEN), None
@@ -52,11 +54,24 @@ def steer(
         chosen = f"the schedule chosen at {planned.start / forecaster.points:.0%} of the run is held"
         return dataclasses.replace(goes_on, outcome=Outcome.KEPT, note=chosen), None
     if best:
-        return _challenge(moment, weighed, goes_on, [pair for group in best for pair in group])
+        decided = _challenge(moment, weighed, goes_on, [pair for group in best for pair in group])
+        return _if_known(decided, goes_on, past, settings.least_near)
     outcome = Outcome.NONE_ACCEPTED
     if goes_on.accepted:
         outcome = Outcome.NO_CONSENSUS if np.isfinite(weighed.goals).any() else Outcome.NOT_FINITE
     return dataclasses.replace(goes_on, outcome=outcome), None
+
+
+def _if_known(decided: Decided, goes_on: Decision, past: Sequence[Decision], least: float | None) -> Decided:
+    """A new plan only where past runs are a guide: what they promise a job that they hardly ever come near is luck."""
+    if least is None or decided[0].outcome is not Outcome.REPLANNED:
+        return decided
+    found = [decision.accepted > 0 for decision in (*past, goes_on) if decision.samples]
+    if sum(found) >= least * len(found):
+        return decided
+    known = f"only {sum(found)} of {len(found)} decisions found anything near this run"
+    note = f"a new plan was forecast to be better, but {known}: the plan goes on"
+    return dataclasses.replace(goes_on, outcome=Outcome.KEPT, winners=decided[0].winners, note=note), None
 
 
 def _going_on(moment: Moment, planned: PlannedRun, weighed: Weighed) -> Decision:
