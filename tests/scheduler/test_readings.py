@@ -1,5 +1,7 @@
 """Other readings of Algorithm 1: a plain schedule to begin with, a choice that is held, and what files say of them."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from tests.scheduler.live import points_near, train
@@ -8,7 +10,7 @@ from lodestar.forecaster.preprocessing.normaliser import LR
 from lodestar.scheduler import PAPER, Outcome, Scheduler, Settings
 from lodestar.scheduler.records.decision import Decision
 from lodestar.scheduler.steps.plain_plan import mean_peak
-from lodestar.scheduler.steps.steer import steer
+from lodestar.scheduler.steps.steer import _if_known, steer
 from lodestar.schedules import onecycle
 from lodestar.testing import random_forecaster
 
@@ -95,7 +97,18 @@ def test_a_plan_is_replaced_only_where_past_runs_are_a_guide(near, outcome):
     past.insert(0, Decision(outcome=Outcome.INITIAL_PLAN))  # looked for nothing, and does not count
     decision, made = steer(FORECASTER, live, 18, chosen, np.random.default_rng(0), planned, past)
     assert decision.outcome is outcome and (made is None) == (outcome is Outcome.KEPT)
-    assert (f"only {near + 1} of 9 decisions found anything near this run" in decision.note) == (made is None)
+    assert (f"only {near + 1} of 9 decisions so far found" in decision.note) == (made is None)
+
+
+def test_one_candidate_of_many_replaces_no_plan():
+    live = points_near(FORECASTER, 0)
+    live.mask[:, 0] = True
+    chosen = Settings(**{**PAPER.to_dict(), "tolerance": 500.0, "least_near": 0.8})
+    planned = Scheduler(FORECASTER, TOTAL, preset="paper")._controller.initial
+    first, _ = steer(FORECASTER, live, 18, chosen, np.random.default_rng(0), planned)
+    assert first.outcome is Outcome.REPLANNED and first.accepted == first.samples
+    few = _if_known((first, planned), dataclasses.replace(first, accepted=2), (), 0.8)
+    assert few[1] is None and "only 2 of 30 candidates are near this run" in few[0].note
 
 
 def test_files_hold_what_release_one_did_not_do():

@@ -27,6 +27,7 @@ from lodestar.scheduler.steps.moment import Moment
 from lodestar.scheduler.steps.score import SCORES, Group
 from lodestar.scheduler.steps.weigh import Weighed, weigh
 
+_ENOUGH = 0.1  # of the candidates must be near the run, for past runs to be a guide to it
 LEVEL = 0.8  # the share of runs a recorded interval is meant to hold
 
 Decided = tuple[Decision, PlannedRun | None]  # None: the planned run that is followed goes on
@@ -66,10 +67,13 @@ def _if_known(decided: Decided, goes_on: Decision, past: Sequence[Decision], lea
     """A new plan only where past runs are a guide: what they promise a job that they hardly ever come near is luck."""
     if least is None or decided[0].outcome is not Outcome.REPLANNED:
         return decided
-    found = [decision.accepted > 0 for decision in (*past, goes_on) if decision.samples]
-    if sum(found) >= least * len(found):
+    looked = [decision for decision in (*past, goes_on) if decision.samples]
+    found = [decision.accepted >= _ENOUGH * decision.samples for decision in looked]
+    if found[-1] and sum(found) >= least * len(found):
         return decided
-    known = f"only {sum(found)} of {len(found)} decisions found anything near this run"
+    known = f"only {goes_on.accepted} of {goes_on.samples} candidates are near this run"
+    if found[-1]:
+        known = f"only {sum(found)} of {len(found)} decisions so far found a tenth of their candidates near this run"
     note = f"a new plan was forecast to be better, but {known}: the plan goes on"
     return dataclasses.replace(goes_on, outcome=Outcome.KEPT, winners=decided[0].winners, note=note), None
 
