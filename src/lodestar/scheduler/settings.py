@@ -63,7 +63,7 @@ class Settings:
     average: int = 3  # how many of the best are averaged
     mean: str = "log"  # of learning rates: "log" (geometric) or "arithmetic"
     hold: float | None = None  # a chosen schedule is followed so long before another may be; None: one window
-    hysteresis: float | None = 0.15  # keep the plan unless beaten by so many standard deviations; None: always replan
+    hysteresis: float | None = 0.3  # keep the plan unless beaten by so many standard deviations; None: always replan
     least_near: float | None = 0.8  # replan only if in such a share of all decisions a tenth of the candidates was near
     rescale: float | None = 8.0  # the largest factor a plan's rates may be divided or multiplied by; None: never
     rescale_by: str = "law"  # only a job that the law over sizes has placed; "run": any that begins unlike past runs
