@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from lodestar.schedules import Schedule
 from lodestar.sweep import Started, run_sweep
 
 FILES = Path(__file__).with_name("files")
+AS_THEN: dict[str, Any] = {"hysteresis": 0.15, "least_near": None, "rescale_by": "run"}
 
 
 def kept(name: str):
@@ -71,8 +73,8 @@ def test_a_scheduler_goes_on_bit_for_bit():
 
 
 def test_a_new_scheduler_decides_as_release_one_did():
-    """Behaviour stays: the same job from its first step, the same rates."""
-    scheduler = Scheduler(FILES / "forecaster.lodestar", TOTAL, seed=SEED)
+    """With its settings: the same job from its first step, the same rates."""
+    scheduler = Scheduler(FILES / "forecaster.lodestar", TOTAL, seed=SEED, **AS_THEN)
     rates = kept("rates.json")
     np.testing.assert_allclose(drive(scheduler, 1, TOTAL), [*rates["before"], *rates["after"]], rtol=1e-9)
 
@@ -80,7 +82,7 @@ def test_a_new_scheduler_decides_as_release_one_did():
 def test_a_decision_log_is_read():
     log = read_log(FILES / "decisions.jsonl")
     assert [one.step for one in log.decisions] == [step for step, _ in kept("outcomes.json")]
-    fresh = Scheduler(FILES / "forecaster.lodestar", TOTAL, seed=SEED)
+    fresh = Scheduler(FILES / "forecaster.lodestar", TOTAL, seed=SEED, **AS_THEN)
     drive(fresh, 1, TOTAL)
     assert [one.outcome for one in log.decisions] == [one.outcome for one in fresh.decisions]
 

@@ -57,6 +57,7 @@ def jobs(forecaster, tmp_path_factory):
             facts={"task": "toy", "seed": seed},
             tolerance=20.0,
             hysteresis=None,
+            least_near=None,
             seed=seed,
         )
         runs.append(steered_run(f"tracked {seed}", train(one, 1, STEPS)))

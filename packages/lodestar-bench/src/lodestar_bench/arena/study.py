@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from lodestar.scheduler.settings import PRESETS
+from lodestar.scheduler.settings import AS_EVER, PRESETS
 from lodestar.schedules import PAPER_SHAPES
 from lodestar_bench.arena.contestant import Sweep, Variant, shown, with_changes
 
@@ -20,10 +20,10 @@ VOLUMES = (1, 5, 10)
 
 def parts(start: Variant) -> list[Variant]:
     """The variant itself, its plan without feedback, one forecaster in place of two, and each setting switched off."""
-    ours, off = start.settings().to_dict(), PRESETS["paper"].to_dict()
+    ours, off = start.settings().to_dict(), AS_EVER | PRESETS["paper"].to_dict()
     found = [start, dataclasses.replace(start, open_loop=True)]
     found.append(dataclasses.replace(with_changes(start, {"fit.members": 1}), label="one member"))
-    for name in off:
+    for name in ours:
         if ours[name] == off[name]:
             continue
         try:
