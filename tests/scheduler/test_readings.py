@@ -45,7 +45,7 @@ def test_words_that_are_no_schedule_are_refused_when_it_is_built(words):
 def test_a_chosen_schedule_is_held_for_the_rest_of_the_run():
     live = points_near(FORECASTER, 0)
     live.mask[:, 0] = True
-    chosen = Settings(**{**PAPER.to_dict(), "tolerance": 500.0, "hold": 1.0})
+    chosen = Settings.from_dict({**PAPER.to_dict(), "tolerance": 500.0, "hold": 1.0})
     rng = np.random.default_rng
     begun = Scheduler(FORECASTER, TOTAL, preset="paper")._controller.initial
     first, planned = steer(FORECASTER, live, 2, chosen, rng(0), begun)
@@ -114,4 +114,4 @@ def test_one_candidate_of_many_replaces_no_plan():
 def test_files_hold_what_release_one_did_not_do():
     assert {"least_near", "rescale_by"} <= set(Settings().to_dict())
     assert not set(PAPER.to_dict()) & {"least_near", "rescale_by", "hold", "acceptance"}
-    assert Settings(**Settings().to_dict()) == Settings()
+    assert [Settings.from_dict(one.to_dict()) for one in (Settings(), PAPER)] == [Settings(), PAPER]

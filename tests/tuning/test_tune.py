@@ -7,7 +7,10 @@ from tests.tuning.jobs import HERE
 from lodestar._errors import SweepError
 from lodestar.runs import RunStore, Series
 from lodestar.schedules import Schedule
+from lodestar.sweep import QuasiRandom
 from lodestar.tuning import Round, tune
+from lodestar.tuning.choose import candidates, numbers_at
+from lodestar.tuning.tune import _edge
 
 
 def tuned(out, *, function: str = "train", **options):
@@ -83,11 +86,28 @@ def test_it_ends_early_when_nothing_is_to_be_gained(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("peak", "said"), [((3e-4, 1e-1), ""), ((1e-4, 1e-3), "the highest that was to be tried, 0.001")]
+    ("peak", "said"),
+    [((3e-4, 1e-1), ""), ((1e-4, 1e-3), "at the upper end of the rates that were tried, 0.0001 to 0.001")],
 )
 def test_a_schedule_at_the_edge_of_the_rates_tried_is_said(tmp_path, peak, said):
     result, _ = tuned(tmp_path / "runs", budget=12, peak=peak)
     assert bool(result.edge) == bool(said) and said in result.edge
+
+
+def test_all_candidates_at_the_edge_of_the_usual_span_are_said():
+    """The mean of the 24 highest of the candidates does not reach the very end."""
+    points, rates = candidates(QuasiRandom(), 0)
+    highest = np.argsort(-rates.max(axis=1))[:24]
+    peak = numbers_at(QuasiRandom(), points[highest].mean(axis=0))["peak"]
+    assert "upper end" in _edge(peak, QuasiRandom().peak) and not _edge(1e-2, QuasiRandom().peak)
+
+
+def test_without_a_forecaster_the_final_run_follows_what_was_found(tmp_path):
+    result, _ = tuned(tmp_path / "runs", budget=4, final=True)
+    assert result.plan is None and result.choice is not None and result.final is not None
+    assert result.steering == "followed the plan: no forecaster was fitted"
+    last = RunStore.open(tmp_path / "runs").read([result.final[0]])[0]
+    np.testing.assert_allclose(last.lr.values, result.choice.schedule.rates[last.lr.steps - 1], rtol=1e-6)
 
 
 def test_sizes_get_the_same_work_and_a_small_run_counts_for_its_share(tmp_path):

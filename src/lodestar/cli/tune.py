@@ -56,10 +56,11 @@ def tune_command(
 
     The function is that of lodestar sweep: train(*, schedule, seed, total_steps, report). The first trial is the middle
     of all that may be tried, two more are spread evenly over warm-up, peak rate, plateau, decay and floor. From then on
-    each trial is the schedule by which the best is expected to improve most, by a model fitted to all runs so far, and
-    trials without a chance are stopped early (--no-prune lets them run on). It ends when the budget is spent, or
-    sooner, when two rounds in a row expect less than a quarter of what luck does to a run. What comes out: a plan with
-    its forecast, and a forecaster file beside the store.
+    each trial is the schedule by which the best is expected to improve most, by a model fitted to all runs so far.
+    Once eight have finished, trials without a chance are stopped early (--no-prune lets them run on). It ends when the
+    budget is spent, or sooner, when two rounds in a row expect less than a quarter of what luck does to a run. What
+    comes out: a schedule with its forecast, a rate for each update (runs.plan.json), and a forecaster (runs.lodestar),
+    both beside the store, or here if that is elsewhere.
 
     While it runs, a table shows what is spent, the best so far, the forecast of the best schedule, and the expected
     gain of the next run.
@@ -163,7 +164,7 @@ def _show(result: "TuneResult", metric: str, out: str) -> None:
     elif result.schedule is not None:
         _screen.say(f"Schedule: {describe(result.schedule.rates)}.", "bold")
     if result.edge:
-        _screen.warn(f"Of that schedule: {result.edge}")
+        _screen.warn(result.edge)
     if result.final is not None:
         _screen.say(f"The final run: {result.final[1]:.4g} ({result.final[0]}); it {result.steering}", "bold")
     elif result.steering:

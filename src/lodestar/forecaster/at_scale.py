@@ -36,9 +36,8 @@ def at_scale(forecaster: Forecaster, job: Job) -> AtScale:
         if value is not None and not (math.isfinite(value) and value > 0):
             raise ValueError(f"a job's {_plain(name)} must be above 0, got {value}. Fix: leave it out, or state it")
     law = forecaster.law
-    unheard = tuple(
-        unheard_of(law, {"width": job.get("width")})
-    )  # parameters are counted, a width is stated on purpose
+    # Parameters are counted, a width is stated on purpose.
+    unheard = tuple(unheard_of(law, {"width": job.get("width")}))
     if law is None:
         return AtScale(forecaster, "", unheard)
     within = {name: _within(law.of(name), value) for name, value in job.items()}

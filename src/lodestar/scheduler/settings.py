@@ -122,6 +122,11 @@ class Settings:
         """Whether decisions are made among schedules, which takes a forecaster that knows them."""
         return self.judge == "schedules" and forecaster.response is not None
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Settings":
+        """Of what `to_dict` gave, here or in release one."""
+        return cls(**(AS_EVER | dict(data)))
+
     def window_points(self, points: int) -> int:
         """The window on a grid of `points`: at least one point."""
         return max(1, round(self.window * points))
@@ -245,4 +250,5 @@ PAPER = Settings(
     rescale_by="run",
     spike=None,
 )
+DEFAULT_OF_RELEASE_ONE = dataclasses.replace(DEFAULT, hysteresis=0.15, least_near=None, rescale_by="run")
 PRESETS: dict[str, Settings] = {"default": DEFAULT, "paper": PAPER}

@@ -1,10 +1,10 @@
 """`tune`: from a training function and a budget to a plan, its forecast and a forecaster; what `lodestar tune` does.
 
-Comes in: a function or a command, a budget in full runs, a store. Goes out: runs in the store, a forecaster file beside
-it, and a `TuneResult`. The first trial is the middle of the space, the next are quasi-random; then each round proposes
-the next, has the sweep make them, with pruning, and learns from all there is. It ends when the budget is spent or
-nothing is to be gained. Killed at any moment, the same call goes on: the store and the sweep's journal are all its
-memory.
+Comes in: a function or a command, a budget in full runs, a store. Goes out: runs in the store, a forecaster file and
+the schedule found beside it (of a remote store: in the folder one stands in), and a `TuneResult`. The first trial is the
+middle of the space, the next are quasi-random; then each round proposes the next, has the sweep make them, with
+pruning, and learns from all there is. It ends when the budget is spent or nothing is to be gained. Killed at any moment,
+the same call goes on: the store and the sweep's journal are all its memory.
 """
 
 import dataclasses
@@ -41,7 +41,7 @@ STARTUP = 3  # finished runs before the first proposal
 _PRUNED_FROM = 8  # finished runs before any is stopped: what they teach is worth more than what stopping saves
 _STARTUP_OF_SIZES = 5  # and two of each size
 _ROUNDS = 2  # without a gain in sight, after which it ends
-_NEAR = 1.1  # times the lowest or the highest peak rate: a plan within lies at the edge
+_NEAR = 0.06  # of the span of peak rates, in logarithms: a plan so near its end lies at the edge
 _FAILED = 3  # rounds that made no run at all, after which it ends
 
 
@@ -132,7 +132,7 @@ def tune(
     """Tune the schedule of `function` (or a shell `command`) with the work of `budget` full runs; runs go into `out`.
 
     The other words are `run_sweep`'s. With `sizes` the function gets `size`; the largest is the full job, and a run of
-    a smaller one counts for its share of the work. With `spend_all` it does not end before the budget is spent, `final`
+    a smaller one counts for its share of the work. With `spend_all` it does not end before the budget is spent. `final`
     makes one more run of the full job, beyond the budget, that the forecaster steers. `fit` are words for
     `lodestar.fit`, which makes it; without it (False) there is no plan.
     Called again after a kill, it goes on; with a larger budget, it goes further.
@@ -187,7 +187,8 @@ class _Work:
         if chosen is not None:
             chosen.to_json(self._schedule_file)
         begun = "" if choice is None else choice.words
-        last, told = self._final(runs, planned, file, begun) if final and planned is not None else (None, "")
+        by = file if planned is not None else None
+        last, told = self._final(runs, chosen, by, begun) if final and chosen is not None else (None, "")
         pruned = sum(run.status is Status.CUT_SHORT for run in runs)
         spent, best = self.sizes.spent(runs), _best(self.sizes.of_full(runs))
         facts = (self.store.address, budget, spent, len(runs), pruned, best, early)
@@ -200,12 +201,12 @@ class _Work:
         return choose(runs, self.space, self.length, seed=self.seed, most=most)
 
     def _final(
-        self, runs: Sequence[Run], planned: SchedulePlan, file: Path | None, begun: str
+        self, runs: Sequence[Run], chosen: Schedule, file: Path | None, begun: str
     ) -> tuple[tuple[str, float] | None, str]:
-        """One more run of the full job: steered where a function is tuned, else along the plan."""
+        """One more run of the full job: steered where a function is tuned and a forecaster fitted, else as planned."""
         name = f"tune{self.seed}-final-{len(runs)}"
         settings = {} if self.sizes.full is None else {"size": self.sizes.full}
-        trial = Trial(name, self.seed, self.length, planned.schedule, settings)
+        trial = Trial(name, self.seed, self.length, chosen, settings)
         job = self.job
         if job.function is not None and file is not None:
             job, trial = steered(job, trial, file, self.sizes.job(runs), begun)
@@ -213,7 +214,8 @@ class _Work:
         run = next(iter(self.store.iter([name])), None) if name in self.store else None
         if run is None:
             return None, f"failed: {result.failed[-1].reason}" if result.failed else "failed before, see the journal"
-        told = run.facts.extra.get(STEERING, "followed the plan: a command reads all its rates before it starts")
+        why = "a command reads all its rates before it starts" if file is not None else "no forecaster was fitted"
+        told = run.facts.extra.get(STEERING, f"followed the plan: {why}")
         return (run.name, run.final_metric), str(told)
 
     @property
@@ -294,12 +296,12 @@ class _Work:
 
 def _edge(peak: float, span: Range) -> str:
     """A warning, if this peak is all but the lowest or the highest that may be tried."""
-    ends = ((span.low, "lowest", "lower", peak / span.low), (span.high, "highest", "higher", span.high / peak))
-    for end, utmost, word, away in ends:
-        if away < _NEAR:
+    whole = math.log(span.high / span.low)
+    for end, away in (("lower", math.log(peak / span.low)), ("upper", math.log(span.high / peak))):
+        if away < _NEAR * whole:
             return (
-                f"its peak, {peak:.3g}, is all but the {utmost} that was to be tried, {end:.3g}: {word} ones may be "
-                "better (--peak)"
+                f"the schedule's peak rate, {peak:.3g}, lies at the {end} end of the rates that were tried, "
+                f"{span.low:.3g} to {span.high:.3g}: beyond it may be better. Fix: a wider --peak, into another --out"
             )
     return ""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from lodestar._errors import LodestarError
 from lodestar.runs.run import Run
 from lodestar.scheduler import Log, read_log
-from lodestar.scheduler.settings import PRESETS
+from lodestar.scheduler.settings import DEFAULT_OF_RELEASE_ONE, PRESETS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +49,8 @@ class SteeredRun:
         """Preset and mode in words."""
         settings = self.log.header.get("settings") or {"unknown": True}
         # Only what the log knows of: a later version may have settings that it lacks.
-        preset = next((name for name, known in PRESETS.items() if settings.items() <= known.to_dict().items()), None)
+        known = {**PRESETS, "default of release one": DEFAULT_OF_RELEASE_ONE}
+        preset = next((name for name, one in known.items() if settings.items() <= one.to_dict().items()), None)
         words = f"preset {preset}" if preset else "own settings"
         return f"{words}, shadow" if self.shadow else words
 

@@ -1,4 +1,4 @@
-"""A plain schedule as the initial plan: OneCycle, say, until the first decision, as in the authors' released code.
+"""A plain schedule as the initial plan: OneCycle, say, until a decision replaces it, as in the authors' code.
 
 Comes in: words, "onecycle" or "onecycle:3e-3:pct_start=0.2", and a forecaster. Goes out: a planned run. Without a rate
 in the words, the peak is the mean (geometric) of those of the best reference runs. Loss and metric are what the

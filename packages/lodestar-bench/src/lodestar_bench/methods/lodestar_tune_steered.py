@@ -51,10 +51,11 @@ class TunedAndSteered(TunedMethod):
         del runs
         began = time.perf_counter()
         result, made, facts = self.search(problem, path, seed=seed, allowed_runs=allowed_runs - FIT)
-        if result.choice is None or not result.choice.words:
+        if result.choice is None:
             raise BenchError(
                 f"the search of {allowed_runs - FIT} runs found no schedule: {result.note or 'all failed'}"
             )
+        assert result.choice.words  # every trial of a search states its five numbers
         forecaster = fit(made, seed=seed, **lodestar_default.METHOD.fits[problem.scale])
         _beside(path).write_text(result.choice.words)
         forecaster.save(path)

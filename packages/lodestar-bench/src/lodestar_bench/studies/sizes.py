@@ -44,6 +44,7 @@ from lodestar_bench.statistics import paired, spread
 from lodestar_bench.tasks.classification import Classification
 from lodestar_bench.train import TrainingOutcome
 
+RELEASE_ONE: dict[str, Any] = {"hysteresis": 0.15, "least_near": None, "rescale_by": "run"}
 SMALLER = (16, 8, 4)
 RUNS = 30  # of the sweep, over all sizes
 SEEDS, FIRST_SEED, TUNE_SEEDS = 20, 1000, 5
@@ -208,7 +209,7 @@ def contestants(case: Case) -> Iterator[tuple[str, Callable[[], tuple[Callable[[
     if case.by == "width":
         yield "steered", lambda: steered(True, initial_plan="search")
         yield "steered, release one's plan", lambda: steered(True, initial_plan="whole")
-        yield "release one", lambda: steered(False, initial_plan="whole")
+        yield "release one", lambda: steered(False, initial_plan="whole", **RELEASE_ONE)
 
 
 def _as_loaded(forecaster: Forecaster) -> Forecaster:
