@@ -1,10 +1,10 @@
 """`tune`: from a training function and a budget to a plan, its forecast and a forecaster; what `lodestar tune` does.
 
 Comes in: a function or a command, a budget in full runs, a store. Goes out: runs in the store, a forecaster file and
-the schedule found beside it (of a remote store: in the folder one stands in), and a `TuneResult`. The first trial is the
-middle of the space, the next are quasi-random; then each round proposes the next, has the sweep make them, with
-pruning, and learns from all there is. It ends when the budget is spent or nothing is to be gained. Killed at any moment,
-the same call goes on: the store and the sweep's journal are all its memory.
+the schedule found beside it (of a remote store: in the folder one stands in), and a `TuneResult`. The first trial is
+the middle of the space, the next are quasi-random; then each round proposes the next, has the sweep make them, with
+pruning, and learns from all there is. It ends when the budget is spent or nothing is to be gained. Killed at any
+moment, the same call goes on: the store and the sweep's journal are all its memory.
 """
 
 import dataclasses
