@@ -41,6 +41,14 @@ def test_a_job_that_always_fails_is_a_sentence(tmp_path):
         tuned(tmp_path / "runs", function="broken", budget=9)
 
 
+def test_where_weights_are_averaged_rates_may_stay_high(tmp_path):
+    result, _ = tuned(tmp_path / "runs", budget=4, space="averaged")
+    floors = [float(run.facts.extra["floor"]) for run in RunStore.open(tmp_path / "runs").read()]
+    assert result.choice is not None and max(floors) > 0.1
+    with pytest.raises(ValueError, match="space must be one of sobol, averaged, got"):
+        tuned(tmp_path / "other", budget=4, space="paper")
+
+
 def test_a_budget_below_one_run_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"budget is counted in full runs.*got 0.5. Fix"):
         tuned(tmp_path / "runs", budget=0.5)

@@ -26,6 +26,9 @@ def tune_command(
     peak: Annotated[
         tuple[float, float] | None, Option(metavar="LOW HIGH", help="Lowest and highest peak rate; default 1e-4 0.1.")
     ] = None,
+    space: Annotated[
+        str, Option(metavar="sobol|averaged", help="averaged: your job averages its weights, so rates may stay high.")
+    ] = "sobol",
     sizes: Annotated[
         str | None,
         Option(
@@ -97,6 +100,7 @@ def tune_command(
             command=command,
             total_steps=steps,
             peak=peak,
+            space=space,
             sizes=None if sizes is None else Scales.of(sizes).sizes,
             executor=on,
             jobs=jobs,

@@ -37,6 +37,7 @@ from lodestar.tuning.finish import make_plan, steered
 from lodestar.tuning.propose import Prospect, name_of, propose, trial_of, within
 from lodestar.tuning.sizes import Sizes
 
+SPACES = ("sobol", "averaged")
 STARTUP = 3  # finished runs before the first proposal
 _PRUNED_FROM = 8  # finished runs before any is stopped: what they teach is worth more than what stopping saves
 _STARTUP_OF_SIZES = 5  # and two of each size
@@ -113,6 +114,7 @@ def tune(
     command: str | None = None,
     total_steps: int | None = None,
     peak: tuple[float, float] | None = None,
+    space: str = "sobol",
     sizes: Sequence[float] | None = None,
     executor: str | AbstractExecutor | None = None,
     jobs: int | None = None,
@@ -131,25 +133,28 @@ def tune(
 ) -> TuneResult:
     """Tune the schedule of `function` (or a shell `command`) with the work of `budget` full runs; runs go into `out`.
 
-    The other words are `run_sweep`'s. With `sizes` the function gets `size`; the largest is the full job, and a run of
-    a smaller one counts for its share of the work. With `spend_all` it does not end before the budget is spent. `final`
-    makes one more run of the full job, beyond the budget, that the forecaster steers. `fit` are words for
-    `lodestar.fit`, which makes it; without it (False) there is no plan.
-    Called again after a kill, it goes on; with a larger budget, it goes further.
+    The other words are `run_sweep`'s. `space="averaged"` is for a job that averages its weights, whose rates may
+    stay high to the end. With `sizes` the function gets `size`; the largest is the full job, and a run of a smaller
+    one counts for its share of the work. With `spend_all` it does not end before the budget is spent. `final` makes
+    one more run of the full job, beyond the budget, that the forecaster steers. `fit` are words for `lodestar.fit`,
+    which makes it; without it (False) there is no plan. Called again after a kill, it goes on; with a larger
+    budget, it goes further.
     """
     if not (math.isfinite(budget) and budget >= 1):
         raise ValueError(f"budget is counted in full runs and must be at least 1, got {budget}. Fix: budget=20")
     scales = Scales.of(sizes)
     facts: dict[str, Any] = {"metric_name": metric_name, "direction": direction, "task": task}
     job = make_job(function, command, scales=scales.keywords, **facts)
-    space = make_space("sobol", total_steps, seed=seed, peak=peak)
-    assert isinstance(space, QuasiRandom)
-    length = make_trials(job, space, 1, total_steps, seed=seed)[0].total_steps
+    if space not in SPACES:
+        raise ValueError(f"space must be one of {', '.join(SPACES)}, got {space!r}. Fix: space={SPACES[0]!r}")
+    drawn = make_space(space, total_steps, seed=seed, peak=peak)
+    assert isinstance(drawn, QuasiRandom)
+    length = make_trials(job, drawn, 1, total_steps, seed=seed)[0].total_steps
     store = out if isinstance(out, RunStore) else RunStore(out)
     made = make_executor(executor, jobs=jobs, threads=threads, logs=folder_beside(store.address), timeout=trial_timeout)
     wanted = Pruner(startup=_PRUNED_FROM) if prune is True else prune
     pruner = None if scales.sizes else make_pruner(wanted)  # runs of several sizes have no one order
-    work = _Work(job, space, Sizes(scales.sizes), length, store, made, pruner, seed, spend_all, on_start, on_event)
+    work = _Work(job, drawn, Sizes(scales.sizes), length, store, made, pruner, seed, spend_all, on_start, on_event)
     if isinstance(made, LocalExecutor):
         with made:  # its workers live from round to round
             return work.carry_on(budget, on_round, final=final, fit=fit)

@@ -77,6 +77,7 @@ class TunedMethod(AbstractTaught):
             budget=allowed_runs,
             total_steps=problem.total_steps,
             peak=(min(problem.recipe.rates), max(problem.recipe.rates)),
+            space="averaged" if problem.recipe.averaged else "sobol",
             direction=str(problem.direction),
             **given,
         )
