@@ -101,14 +101,24 @@ def read_tried(runs: Sequence[Run]) -> Tried | None:
 
 def schedule_of(run: Run) -> Array | None:
     """The rates on cells of the whole run: of the trapezoid it was given, else as logged; None if that ended early."""
-    facts, peak = run.facts.extra, run.facts.peak_lr
-    shape = [facts.get(name) for name in NUMBERS[1:]]
-    if peak is not None and all(isinstance(value, int | float) for value in shape):
-        warmup, plateau, power, floor = (float(value) for value in shape if isinstance(value, int | float))
-        return draw(*(np.array([value]) for value in (float(peak), warmup, plateau, power, floor)))[0]
+    numbers = _numbers_of(run)
+    if numbers is not None:
+        return _drawn(numbers)
     if not len(run.lr) or run.lr.steps[-1] < 0.98 * run.total_steps:
         return None
     return np.interp((np.arange(CELLS) + 0.5) / CELLS * run.total_steps, run.lr.steps, run.lr.values)
+
+
+def _numbers_of(run: Run) -> dict[str, float] | None:
+    """Those of the trapezoid that a run was given, if it says so."""
+    found = {"peak": run.facts.peak_lr} | {name: run.facts.extra.get(name) for name in NUMBERS[1:]}
+    known = {name: float(value) for name, value in found.items() if isinstance(value, int | float)}
+    return known if len(known) == len(NUMBERS) else None
+
+
+def _drawn(numbers: Mapping[str, float]) -> Array:
+    """One trapezoid on cells."""
+    return draw(*(np.array([numbers[name]]) for name in NUMBERS))[0]
 
 
 def draw(peak: Array, warmup: Array, plateau: Array, power: Array, floor: Array) -> Array:
@@ -156,7 +166,7 @@ def choose(runs: Sequence[Run], space: QuasiRandom, total_steps: int, *, seed: i
     names = [tried.names[place] for place in fine]
     options = list(tried.rates[fine])
     if numbers is not None:
-        options.append(draw(*(np.array([numbers[name]]) for name in NUMBERS))[0])
+        options.append(_drawn(numbers))
     if not options:
         return _best_seen(runs)
     centre, doubt = tried.surface(np.stack(options))
@@ -173,23 +183,29 @@ def choose(runs: Sequence[Run], space: QuasiRandom, total_steps: int, *, seed: i
     return Choice(schedule, final, *tried.interval(centre[place], doubt[place]), run.name, words)
 
 
-def _best_seen(runs: Sequence[Run]) -> Choice | None:
+def best_of(runs: Sequence[Run]) -> Run | None:
+    """The finished run with the best final metric."""
     fine = [run for run in runs if run.status is Status.FINISHED and math.isfinite(run.final_metric)]
-    if not fine:
+    return (
+        functools.reduce(lambda a, b: b if b.direction.better(b.final_metric, a.final_metric) else a, fine)
+        if fine
+        else None
+    )
+
+
+def _best_seen(runs: Sequence[Run]) -> Choice | None:
+    best = best_of(runs)
+    if best is None:
         return None
-    best = fine[0]
-    for run in fine[1:]:
-        best = run if run.direction.better(run.final_metric, best.final_metric) else best
     schedule, words = _again(best)
     return Choice(schedule, best.final_metric, -math.inf, math.inf, best.name, words)
 
 
 def _again(run: Run) -> tuple[Schedule, str]:
     """The schedule that a run followed, and the words for it."""
-    facts, peak = run.facts.extra, run.facts.peak_lr
-    shape = {name: facts.get(name) for name in NUMBERS[1:]}
-    if peak is not None and all(isinstance(value, int | float) for value in shape.values()):
-        words = _words({"peak": peak} | {name: float(v) for name, v in shape.items() if isinstance(v, int | float)})
+    numbers = _numbers_of(run)
+    if numbers is not None:
+        words = _words(numbers)
         return parse(words, run.total_steps), words
     at = np.arange(1, run.total_steps + 1)
     return Schedule(run.name, np.interp(at, run.lr.steps, run.lr.values)), ""

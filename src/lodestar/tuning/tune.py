@@ -32,7 +32,7 @@ from lodestar.sweep.spaces import QuasiRandom, Range
 from lodestar.sweep.steered import STEERING
 from lodestar.sweep.sweep import OnEvent, OnStart, SweepResult, run_trials
 from lodestar.sweep.trial import Job, Trial
-from lodestar.tuning.choose import NUMBERS, Choice, choose, numbers_at
+from lodestar.tuning.choose import NUMBERS, Choice, best_of, choose, numbers_at
 from lodestar.tuning.finish import make_plan, steered
 from lodestar.tuning.propose import Prospect, name_of, propose, trial_of, within
 from lodestar.tuning.sizes import Sizes
@@ -312,13 +312,8 @@ def _edge(peak: float, span: Range) -> str:
 
 
 def _best(runs: Sequence[Run]) -> tuple[str, float] | None:
-    fine = [run for run in runs if run.status is Status.FINISHED and math.isfinite(run.final_metric)]
-    if not fine:
-        return None
-    top = fine[0]
-    for run in fine[1:]:
-        top = run if run.direction.better(run.final_metric, top.final_metric) else top
-    return top.name, top.final_metric
+    top = best_of(runs)
+    return None if top is None else (top.name, top.final_metric)
 
 
 def _forecast(planned: SchedulePlan) -> dict[str, float]:

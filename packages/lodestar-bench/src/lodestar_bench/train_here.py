@@ -5,6 +5,7 @@ events of a sweep: every evaluation is reported, so that a trial can be stopped 
 here.
 """
 
+import abc
 import time
 from collections.abc import Iterable, Iterator
 
@@ -17,14 +18,13 @@ from lodestar_bench.problem import AbstractProblem
 from lodestar_bench.training import Training
 
 
-class TrainHere(AbstractExecutor):
-    """One slot: this process. `updates` counts what was trained."""
+class AbstractHere(AbstractExecutor):
+    """One slot: this process. How a trial is trained is a subclass's affair; `updates` counts what was trained."""
 
     here = True
 
-    def __init__(self, problem: AbstractProblem, optimizer: Optimizer):
-        self.problem, self.updates = problem, 0
-        self._optimizer, self._recorder = optimizer, None
+    def __init__(self):
+        self.updates, self._recorder = 0, None
 
     @property
     def slots(self) -> int:
@@ -52,7 +52,19 @@ class TrainHere(AbstractExecutor):
         self._recorder.pruned = reason
         return True
 
-    def _train(self, trial: Trial) -> Iterator[tuple[int, float, float]]:
+    @abc.abstractmethod
+    def _train(self, trial: Trial) -> Iterator[tuple[int, float, float | None]]:
+        """Update, loss, validation metric, at every evaluation."""
+
+
+class TrainHere(AbstractHere):
+    """A problem with one compiled optimizer for all trials."""
+
+    def __init__(self, problem: AbstractProblem, optimizer: Optimizer):
+        super().__init__()
+        self.problem, self._optimizer = problem, optimizer
+
+    def _train(self, trial: Trial) -> Iterator[tuple[int, float, float | None]]:
         """Update, mean loss since the evaluation before, validation metric."""
         if trial.schedule is None:
             raise BenchError(f"trial {trial.name!r} has no schedule to train by")

@@ -3,7 +3,6 @@
 import importlib.util
 import itertools
 import json
-import math
 
 import numpy as np
 import pytest
@@ -53,9 +52,10 @@ def test_a_run_here_is_the_bench_s_own(rig):
     np.testing.assert_allclose(rates, trapezoid(3e-3, rig.total, warmup=0.1, plateau=0.45).rates)
     assert rig.test(rates, 5) == Rig("digits-mlp").test(rates, 5)
     one, two = rig.begin(1, float(rates[0])), rig.begin(1, float(rates[0]))
-    assert rig.go(one, rates, rig.total) == pytest.approx(rig.go(two, rates, rig.look), abs=1.0)
-    assert one.done and not two.done and math.isfinite(rig.go(two, rates, rig.total))
-    assert rig.measure(one) == rig.measure(two)  # in pieces or at once
+    rig.go(one, rates, rig.total)
+    rig.go(two, rates, rig.look)
+    assert one.done and not two.done
+    assert rig.go(two, rates, rig.total) == rig.measure(one)  # in pieces or at once
 
 
 def test_read_at_a_budget_is_the_best_that_was_known_then(rig):

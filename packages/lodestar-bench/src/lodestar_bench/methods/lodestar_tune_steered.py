@@ -15,7 +15,7 @@ from lodestar_bench._errors import BenchError
 from lodestar_bench.method import AbstractController
 from lodestar_bench.methods import lodestar_default
 from lodestar_bench.methods.lodestar_tune import TunedMethod
-from lodestar_bench.methods.steered import Steered
+from lodestar_bench.methods.steered import Steered, fresh_log
 from lodestar_bench.plan import FIT
 from lodestar_bench.problem import AbstractProblem
 
@@ -37,8 +37,7 @@ class TunedAndSteered(TunedMethod):
                 f"method {self.name!r} steers with a forecaster, and none was given. Fix: knowledge=the file that "
                 "learn(problem, path, allowed_runs=25) left"
             )
-        log = knowledge.parent / "decisions" / f"{self.name}-{seed}.jsonl"
-        log.unlink(missing_ok=True)  # of a run that was killed and is made again
+        log = fresh_log(knowledge, self.name, seed)
         found = _beside(knowledge).read_text()
         return Steered(Scheduler(knowledge, problem.total_steps, seed=seed, log=log, initial_plan=found))
 

@@ -69,6 +69,13 @@ class Steered(AbstractController):
         return {"held_25": int(first.interval[0] <= self._last_metric <= first.interval[1])}
 
 
+def fresh_log(knowledge: Path, name: str, seed: int) -> Path:
+    """Where a run's decisions are kept; what a run that was killed left there is gone."""
+    log = knowledge.parent / "decisions" / f"{name}-{seed}.jsonl"
+    log.unlink(missing_ok=True)
+    return log
+
+
 def open_loop(scheduler: Scheduler) -> Scheduled:
     """The plan a scheduler makes before the first update, replayed."""
     return Scheduled(Schedule("open loop", scheduler.plan().values()))
@@ -113,8 +120,7 @@ class SteeredMethod(AbstractTaught):
             )
         if self.open_loop:
             return open_loop(Scheduler(knowledge, problem.total_steps, preset=self.preset, seed=seed))
-        log = knowledge.parent / "decisions" / f"{self.name}-{seed}.jsonl"
-        log.unlink(missing_ok=True)  # of a run that was killed and is made again
+        log = fresh_log(knowledge, self.name, seed)
         scheduler = Scheduler(knowledge, problem.total_steps, preset=self.preset, seed=seed, log=log)
         return Steered(scheduler)
 

@@ -7,49 +7,27 @@ their processor time, in full runs by what this search's own trials took, counts
 import contextlib
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from lodestar.pruning import Pruner
 from lodestar.runs import Run
 from lodestar.schedules import Schedule
-from lodestar.sweep import AbstractExecutor, Done, Event, Job, Started, Trial
-from lodestar.sweep.events import Reported, TrialCut
-from lodestar.sweep.recorder import Recorder
+from lodestar.sweep import Trial
 from lodestar.tuning import Round, TuneResult, tune
 from lodestar_bench.studies.live_rivals import Found, Rig
+from lodestar_bench.train_here import AbstractHere
 
 OURS = "lodestar tune"
 
 
-class Here(AbstractExecutor):
-    """Trials one after another in this process, by the rig's compiled program; every evaluation is reported."""
-
-    here = True
+class Here(AbstractHere):
+    """Trials by the rig's compiled program; `seconds` is their processor time."""
 
     def __init__(self, rig: Rig):
-        self._rig, self._recorder = rig, None
-        self.updates, self.seconds = 0, 0.0
-
-    @property
-    def slots(self) -> int:
-        """One."""
-        return 1
-
-    def run(self, job: Job, trials: Iterable[Trial]) -> Iterator[Event]:
-        """Train each."""
-        for trial in trials:
-            yield Started(trial, "here")
-            recorder = self._recorder = Recorder(trial)
-            began = time.perf_counter()
-            for step, loss, metric in self._train(trial):
-                try:
-                    recorder(step, loss=loss, metric=metric)
-                except TrialCut:
-                    break
-                yield Reported(trial, step, loss, metric)
-            yield Done(trial, recorder.as_run(job), time.perf_counter() - began)
+        super().__init__()
+        self._rig, self.seconds = rig, 0.0
 
     def _train(self, trial: Trial) -> Iterator[tuple[int, float, float | None]]:
         assert trial.schedule is not None
@@ -63,13 +41,6 @@ class Here(AbstractExecutor):
             self.seconds += time.process_time() - began
             self.updates += training.step - before
             yield training.step, loss, None if training.lost else self._rig.sign * worth
-
-    def stop(self, trial: Trial, reason: str) -> bool:
-        """At its next report."""
-        if self._recorder is None or self._recorder.trial is not trial:
-            return False
-        self._recorder.pruned = reason
-        return True
 
 
 class Timed(Pruner):
