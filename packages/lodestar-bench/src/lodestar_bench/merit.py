@@ -24,11 +24,16 @@ LEVEL = 0.95
 
 @dataclasses.dataclass(frozen=True)
 class Contest:
-    """One task under one optimizer. `tests` holds each method's test metric by seed."""
+    """One task under one optimizer. `tests` holds each method's test metric by seed.
+
+    `held`: of those that steered, in how many runs the interval given at a quarter held the end, of how many.
+    """
 
     name: str
     direction: Direction
     tests: Mapping[str, Mapping[int, float]]
+    metric_name: str = ""
+    held: Mapping[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
 
     def table(self, methods: Sequence[str]) -> NDArray[np.float64]:
         """Test metrics (methods, common seeds), larger is better, in units of what seeds differ by."""
@@ -74,9 +79,14 @@ class Merit:
     """All methods, the smallest mean regret first."""
 
     asked: str
-    contests: tuple[str, ...]
+    of: tuple[Contest, ...]
     seeds: int
     rows: tuple[MeritRow, ...]
+
+    @property
+    def contests(self) -> tuple[str, ...]:
+        """What the comparisons are called."""
+        return tuple(contest.name for contest in self.of)
 
     def profile(self, within: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         """The share of contests in which each method's regret is at most so many deviations."""
@@ -117,7 +127,7 @@ def merit(contests: Sequence[Contest], asked: str, *, seed: int = 0) -> Merit:
             )
         )
     rows.sort(key=lambda row: row.mean.value)
-    return Merit(asked, tuple(contest.name for contest in contests), min(t.shape[1] for t in tables), tuple(rows))
+    return Merit(asked, tuple(contests), min(t.shape[1] for t in tables), tuple(rows))
 
 
 def _regrets(table: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -139,3 +139,10 @@ def test_a_home_without_runs_is_reported_as_partial(tmp_path):
     data = {"finals.csv", "tuning.csv", "table.csv", "rates.csv", "records.csv", "about.json"}
     assert {path.name for path in files} == {"README.md", *data}
     assert story(home).plan == PLAN
+
+
+def test_a_small_report_has_every_run_and_no_pictures(tmp_path):
+    home = Home(tmp_path / "toy-smoke")
+    home.remember(BenchFacts("toy", "a made-up task", "smoke", "accuracy", Direction.MAX, {}, PLAN))
+    _, files = write_report(home, tmp_path / "report", small=True)
+    assert {path.name for path in files} == {"README.md", "table.csv", "records.csv", "about.json"}

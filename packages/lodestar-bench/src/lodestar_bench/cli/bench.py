@@ -204,6 +204,9 @@ def report_command(
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Write to FOLDER/TASK-SCALE. Default: beside the runs."),
     ] = None,
+    small: Annotated[
+        bool, typer.Option("--small", help="No pictures and no curves: the page, the table, a line for each run.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the tables as JSON.")] = False,
 ) -> None:
     """Write the report of a comparison: the table, figures, and every result as CSV. Works at any time, also half-way.
@@ -212,6 +215,7 @@ def report_command(
     Examples:
       lodestar bench report bench-out
       lodestar bench report bench-out -o results
+      lodestar bench report bench-out -o results --small    (to be kept in a repository)
     """
     from lodestar_bench.home import Home
     from lodestar_bench.report import write_report
@@ -220,7 +224,7 @@ def report_command(
     for home in Home.all(folder):
         target = home.path / "report" if out is None else out / home.path.name
         with _screen.progress(f"drawing {home.path.name}", None, quiet=as_json):
-            story, files = write_report(home, target)
+            story, files = write_report(home, target, small=small)
         stories.append(story)
         if not as_json:
             show_table(story)

@@ -4,26 +4,23 @@ Comes in: a picture. Goes out: bytes. `grid` lays out panels, `plain_log` labels
 global figures. Knows nothing of what is drawn.
 """
 
-import io
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from lodestar.report.ink import STYLE
+from lodestar.report.ink import STYLE, png_bytes
 from lodestar_bench.paper.item import Picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-DOTS = 130  # an inch
+DOTS = 110  # an inch
 
 
 def picture_bytes(picture: Picture) -> bytes:
     """The picture as a PNG file on white."""
-    buffer = io.BytesIO()
     with _ink():
-        drawn(picture).savefig(buffer, format="png", facecolor="white", dpi=DOTS)
-    return buffer.getvalue()
+        return png_bytes(drawn(picture), DOTS)
 
 
 def drawn(picture: Picture) -> "Figure":

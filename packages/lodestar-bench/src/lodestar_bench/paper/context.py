@@ -24,8 +24,10 @@ from lodestar_bench.table import Table1, table
 if TYPE_CHECKING:
     from lodestar_bench.problem import AbstractProblem
 
-OURS = ("lodestar-plain", "lodestar", "lodestar-paper")
-"""Methods of ours, the one to show first: like the paper's it steers the recipe's own optimizer, as the shapes do."""
+FITTED = ("lodestar-plain", "lodestar", "lodestar-paper")
+"""Methods of ours that fit a forecaster to runs which all may look at: what its forecasts are judged by."""
+OURS = ("lodestar-tune-steered", *FITTED)
+"""Methods of ours that steer, the one to show first: what Lodestar makes of a budget."""
 Tell = Callable[[int, int, str], None]
 """Told of progress: done, of how many, what."""
 
@@ -99,18 +101,18 @@ class ItemContext:
     def form(self) -> str:
         """The form of the optimizer in the runs that Lodestar learned from."""
         forms = {one.name: one.form for one in self.plan.entrants}
-        return next((forms[name] for name in (*self._there(), *OURS) if name in forms), "recipe")
+        return next((forms[name] for name in (*self.there(FITTED), *FITTED) if name in forms), "recipe")
 
-    def ours(self) -> str:
-        """The method of ours to show: the first of `OURS` that took part."""
-        for name in self._there():
+    def ours(self, of: Sequence[str] = OURS) -> str:
+        """The method of ours to show: the first of these that took part."""
+        for name in self.there(of):
             return name
         raise self.missing("no final run of Lodestar has been made")
 
-    def _there(self) -> list[str]:
-        """The methods of ours with final runs."""
+    def there(self, of: Sequence[str] = OURS) -> list[str]:
+        """Those of some methods that have final runs."""
         judged = {row.entrant.name for row in self.table.rows if row.finals.count}
-        return [name for name in OURS if name in judged]
+        return [name for name in of if name in judged]
 
     def knowledge(self, method: str) -> Path:
         """The file that a method left when it learned."""
@@ -120,8 +122,8 @@ class ItemContext:
         return self.home.knowledge(piece.name)
 
     def forecaster(self, method: str | None = None) -> Forecaster:
-        """The forecaster of a method of ours."""
-        return load(self.knowledge(method or self.ours()))
+        """The forecaster of a method of ours; by default of one that was fitted to `sources`."""
+        return load(self.knowledge(method or self.ours(FITTED)))
 
     def place(self, jobs: int | None = None) -> AbstractContextManager[AbstractExecutor]:
         """Worker processes for further runs, as many at once as was asked for (or `jobs`); a context manager."""

@@ -1,6 +1,7 @@
 """Item 8: a map of the latent space: pieces of runs encoded ten times an epoch, laid out in the plane by UMAP or PCA.
 
-Comes in: Lodestar's forecaster and 20 runs of each schedule family: the four shapes' tuning, and runs Lodestar steered.
+Comes in: Lodestar's forecaster and 20 runs of each schedule family: what it learned from, final runs of the four
+shapes, and runs Lodestar steered.
 Goes out: a point for each piece with its place in the plane, time, loss, metric and learning rate; and whose pieces lie
 nearest to whose in the latent space itself, before any flattening. One encoder is shown: members have spaces of their
 own.
@@ -19,8 +20,9 @@ from lodestar.forecaster.preprocessing import Points
 from lodestar.runs import Run
 from lodestar.scheduler.settings import DEFAULT
 from lodestar_bench.paper import draw_map
-from lodestar_bench.paper.context import ItemContext
+from lodestar_bench.paper.context import FITTED, ItemContext
 from lodestar_bench.paper.item import AbstractItem, Findings, Made, Picture
+from lodestar_bench.paper.selection import fresh_runs
 from lodestar_bench.paper.sheet import Sheet
 from lodestar_bench.paper.tell_map import words
 
@@ -37,7 +39,8 @@ class LatentMap(AbstractItem):
 
     name = "map"
     title = "8. A map of the latent space"
-    needs = "Lodestar's forecaster, the runs it learned from, runs it steered"
+    needs = "Lodestar's forecaster, the runs it learned from, final runs of the four shapes, runs it steered"
+    version = 2
 
     def make(self, context: ItemContext) -> Findings:
         """Encode, flatten, count neighbours."""
@@ -62,7 +65,7 @@ class LatentMap(AbstractItem):
                 Sheet.of("explained", ("what", "figure"), _explained(space, sheet)),
             ),
             seeds=tuple(sorted({int(run.facts.seed or 0) for runs in families.values() for run in runs})),
-            notes=(f"laid out by {how}", f"{context.ours()}'s forecaster, its first member"),
+            notes=(f"laid out by {how}", f"{context.ours(FITTED)}'s forecaster, its first member"),
         )
 
     def draw(self, made: Sequence[Made]) -> list[Picture]:
@@ -81,7 +84,8 @@ class LatentMap(AbstractItem):
 def _families(context: ItemContext) -> dict[str, list[Run]]:
     """Twenty runs each, drawn at random where there are more; runs that diverged are left out."""
     steered = context.runs(context.finals(context.ours()))
-    whole = [run for run in (*context.sources(), *steered) if run.last_step >= run.total_steps]
+    every = {run.name: run for run in (*context.sources(), *fresh_runs(context), *steered)}
+    whole = [run for run in every.values() if run.last_step >= run.total_steps]
     chance = np.random.default_rng(context.seed)
     families: dict[str, list[Run]] = {}
     for run in whole:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lodestar.runs import Run, RunSet
 from lodestar.schedules import SHAPES
 from lodestar_bench.paper import draw_schedules
-from lodestar_bench.paper.context import OURS, ItemContext
+from lodestar_bench.paper.context import ItemContext
 from lodestar_bench.paper.item import AbstractItem, Findings, Made, Picture
 from lodestar_bench.paper.sheet import Sheet
 from lodestar_bench.paper.tell_schedules import words
@@ -36,9 +36,7 @@ class Schedules(AbstractItem):
     def make(self, context: ItemContext) -> Findings:
         """Rates of five seeds, and distances."""
         context.ours()
-        ours = [
-            name for name in OURS if any(row.entrant.name == name and row.finals.count for row in context.table.rows)
-        ]
+        ours = context.there()
         best = next(row.entrant.name for row in context.table.rows if row.entrant.name in SHAPES and row.finals.count)
         shown = {name: context.runs(context.finals(name)[:SHOWN_SEEDS]) for name in ours}
         plain = context.runs(context.finals(best)[:1])

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lodestar_bench.paper import theirs
+from lodestar_bench.paper.context import FITTED
 from lodestar_bench.paper.item import Made
 from lodestar_bench.paper.wording import listed, number, percent, table
 
@@ -117,7 +118,7 @@ def _beforehand(made: Sequence[Made]) -> str:
 
 def _before(one: Made) -> str:
     found = {row["method"]: row for row in one["beforehand"].rows()}
-    ours = next((found[name] for name in ("lodestar", "lodestar-paper") if name in found), None)
+    ours = next((found[name] for name in FITTED if name in found), None)
     if ours is None:
         return f"{one.task}: Lodestar took no part."
     share = ours["learning_seconds"] / max(ours["run_seconds"], 1e-9)

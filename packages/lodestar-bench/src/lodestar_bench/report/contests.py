@@ -5,6 +5,7 @@ that leave the optimizer alone take part, and only those with all their final ru
 """
 
 import dataclasses
+import math
 from collections.abc import Sequence
 
 from lodestar_bench import methods
@@ -12,6 +13,7 @@ from lodestar_bench.entrant import Entrant
 from lodestar_bench.home import Home
 from lodestar_bench.merit import Contest
 from lodestar_bench.plan import records_of
+from lodestar_bench.results import Record
 
 
 def contests(homes: Sequence[Home], block: str, budget: int | None = None) -> list[Contest]:
@@ -29,8 +31,15 @@ def contests(homes: Sequence[Home], block: str, budget: int | None = None) -> li
             for name, records in finals.items()
             if len(records) == plan.seeds
         }
-        found.append(Contest(home.path.name, facts.direction, tests))
+        held = {name: _held(finals[name]) for name in tests}
+        held = {name: counts for name, counts in held.items() if counts[1]}
+        found.append(Contest(home.path.name, facts.direction, tests, facts.metric_name, held))
     return found
+
+
+def _held(records: Sequence[Record]) -> tuple[int, int]:
+    known = [record.held for record in records if math.isfinite(record.held)]
+    return round(sum(known)), len(known)
 
 
 def _like(entrants: Sequence[Entrant]) -> list[Entrant]:

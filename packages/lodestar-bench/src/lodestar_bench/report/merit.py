@@ -26,7 +26,7 @@ def write_merit(found: Merit, about: str, folder: Path) -> list[Path]:
     """Write `merit.md`, `merit.json` and `profiles.png`. `about` says in a sentence what was compared."""
     files = {
         "merit.md": markdown(found, about).encode(),
-        "merit.json": (json.dumps(as_data(found, about), indent=1) + "\n").encode(),
+        "merit.json": (json.dumps(as_data(found, about)) + "\n").encode(),
         "profiles.png": file_bytes(panel(found), "png"),
     }
     try:
@@ -49,7 +49,7 @@ def cells(found: Merit, row: MeritRow) -> tuple[str, ...]:
 
 def markdown(found: Merit, about: str) -> str:
     """The page."""
-    heads = [head.format(asked=found.asked) for head in HEADS]
+    heads, held = [head.format(asked=found.asked) for head in HEADS], _held(found)
     lines = [
         "# How far from the best",
         "",
@@ -71,8 +71,17 @@ def markdown(found: Merit, about: str) -> str:
         ),
         "",
         "![In what share of the tasks a method is within so many deviations of the best](profiles.png)",
+        *(["", f"Intervals of 80 % given at a quarter of a run that held its end: {held}."] if held else []),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _held(found: Merit) -> str:
+    """Of those that steer, over all tasks."""
+    counts = {row.method: [one.held[row.method] for one in found.of if row.method in one.held] for row in found.rows}
+    return ", ".join(
+        f"{name} {sum(k for k, _ in each)} of {sum(n for _, n in each)}" for name, each in counts.items() if each
+    )
 
 
 def as_data(found: Merit, about: str) -> dict[str, Any]:
@@ -88,7 +97,19 @@ def as_data(found: Merit, about: str) -> dict[str, Any]:
         }
         for row in found.rows
     ]
-    return {"about": about, "asked": found.asked, "contests": list(found.contests), "seeds": found.seeds, "rows": rows}
+    methods = [row.method for row in found.rows]
+    results = [
+        {
+            "name": one.name,
+            "direction": str(one.direction),
+            "metric_name": one.metric_name,
+            "tests": {name: {seed: float(f"{x:.6g}") for seed, x in one.tests[name].items()} for name in methods},
+            "held": {name: one.held[name] for name in methods if name in one.held},
+        }
+        for one in found.of
+    ]
+    about_all = {"about": about, "asked": found.asked, "contests": list(found.contests), "seeds": found.seeds}
+    return about_all | {"results": results, "rows": rows}
 
 
 def panel(found: Merit) -> Panel:

@@ -19,7 +19,7 @@ from lodestar_bench.results import Record, Results
 from lodestar_bench.table import Table1, table
 
 SHOWN_SEEDS = 5
-OURS = ("lodestar", "lodestar-paper")
+OURS = ("lodestar-tune-steered", "lodestar", "lodestar-plain", "lodestar-paper")
 
 
 @dataclasses.dataclass(frozen=True)

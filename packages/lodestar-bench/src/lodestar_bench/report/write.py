@@ -14,13 +14,18 @@ from lodestar_bench.report.sheets import sheets
 from lodestar_bench.report.story import Story, story
 from lodestar_bench.report.words import markdown
 
+SMALL = ("table.csv", "records.csv", "about.json")
 
-def write_report(home: Home, folder: Path) -> tuple[Story, list[Path]]:
-    """Tell the story of a home; returns it, and the files written."""
+
+def write_report(home: Home, folder: Path, *, small: bool = False) -> tuple[Story, list[Path]]:
+    """Tell the story of a home; returns it, and the files written.
+
+    `small`: no pictures, and of the data only the table and a line for each run, from which the other sheets follow.
+    """
     found = story(home)
-    drawn = panels(found)
+    drawn = [] if small else panels(found)
     files = {f"{panel.name}.png": file_bytes(panel, "png") for panel in drawn}
-    files |= sheets(found)
+    files |= {name: data for name, data in sheets(found).items() if not small or name in SMALL}
     files["README.md"] = markdown(found, tuple(panel.name for panel in drawn)).encode()
     try:
         folder.mkdir(parents=True, exist_ok=True)

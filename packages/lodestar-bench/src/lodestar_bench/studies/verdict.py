@@ -1,92 +1,92 @@
-"""Published tables in one: Lodestar against the paper's own baselines and against all, task by task.
+"""Published tables on one page: every method on every task, by optimizer and budget, the nearest to the best first.
 
-Comes in: a folder of reports that `lodestar bench report` wrote. Goes out: a page in Markdown, every figure computed
-from the reports' `finals.csv`: mean and standard deviation over seeds, worst seed, Welch's p (two-sided) against the
-best of the paper's list and the best of all, and how many standard errors (of the two means) ours lies above it.
+Comes in: a folder with a folder for each block and budget, in which `lodestar bench merit -o` left its `merit.json`.
+Goes out: a page in Markdown, every figure read from those files or computed from them. No results are read elsewhere.
 
 python -m lodestar_bench.studies.verdict packages/lodestar-bench/results > packages/lodestar-bench/results/README.md
 """
 
-import csv
-import math
+import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from lodestar_bench._errors import BenchError
 from lodestar_bench.methods import method
-from lodestar_bench.report.words import p_value
-from lodestar_bench.statistics import spread, welch
+from lodestar_bench.statistics import Spread, spread
 
-OURS, BESIDE = "lodestar", ("lodestar-open", "averaged", "lodestar-plain", "lodestar-paper")
-HEAD = (
-    "task", "Lodestar", "worst", "its first plan replayed", "averaged weights alone", "steering alone",
-    "paper's preset", "best of the paper's list", "p", "best of all", "worst of that", "p", "above it by",
-)  # fmt: skip
 ABOUT = (
-    "Made by `python -m lodestar_bench.studies.verdict packages/lodestar-bench/results` from the `finals.csv` of each "
-    "folder here. Test accuracy in per cent at the point of best validation, mean ± standard deviation over fresh "
-    "seeds (in brackets: how many, where not 20). p: Welch's two-sided t-test of Lodestar's default preset against "
-    "that method. The paper's list: constant, cosine, OneCycle, step, hypergradient, schedule-free, both RL "
-    "controllers. Above it by: in standard errors of the difference to the best of all. Averaged weights alone: the "
-    "optimizer that Lodestar steers, at a constant rate tuned with 25 runs. Steering alone: the default preset on the "
-    "recipe's own optimizer."
+    "Made by `python -m lodestar_bench.studies.verdict packages/lodestar-bench/results` from the `merit.json` of each "
+    "folder here. Test metric at the point of best validation, mean ± standard deviation over fresh seeds; accuracies "
+    "in per cent. Regret: how far a method's mean is below that of the best method of the same task, in units of what "
+    "one seed differs from the next; its mean and its worst over the tasks of a table. Tests of significance, "
+    "intervals and profiles: the page of each folder. Every run, and what it cost: the folder of each task in it."
 )
-Finals = dict[str, list[float]]
+Json = Mapping[str, Any]
 
 
 def run(folder: str = "packages/lodestar-bench/results") -> str:
     """The page."""
-    reports = sorted(Path(folder).glob("*/finals.csv"))
-    lines = [HEAD, ("---", *["---:"] * (len(HEAD) - 1)), *(_line(path) for path in reports)]
-    return "\n".join(
-        [
-            "# All tables in one",
-            "",
-            ABOUT,
-            "",
-            *("| " + " | ".join(line) + " |" for line in lines),
-            "",
-        ]
-    )
+    paths = sorted(Path(folder).glob("*/merit.json"))
+    if not paths:
+        raise BenchError(f"there is no merit.json in the folders of {folder}. Fix: lodestar bench merit OUT -o FOLDER")
+    parts = [part for path in paths for part in _group(path.parent.name, json.loads(path.read_text()))]
+    return "\n\n".join(["# All tables", ABOUT, *parts]) + "\n"
 
 
-def _line(path: Path) -> Sequence[str]:
-    finals = _read(path)
-    others = {name: each for name, each in finals.items() if method(name).group != "ours"}
-    papers = {name: each for name, each in others.items() if method(name).group == "paper"}
-    ours, (theirs, all_of) = finals[OURS], (_best(papers), _best(others))
-    gap = spread(ours).mean - spread(finals[all_of]).mean
-    error = math.hypot(*(spread(each).std / math.sqrt(len(each)) for each in (ours, finals[all_of])))
+def _group(name: str, merit: Json) -> list[str]:
+    contests = merit["results"]
+    heads = ["method", "mean regret", "worst", *(f"{one['name']}{_unit(one)}" for one in contests)]
+    lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *(_line(row, contests) for row in merit["rows"])]
+    table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return [f"## [{name}]({name}/merit.md)", merit["about"], table, _worst(merit)]
+
+
+def _line(row: Json, contests: Sequence[Json]) -> list[str]:
+    name = row["method"]
+    title = f"**{name}**" if method(name).group == "ours" else name
+    regrets = [f"{row[key]['value']:.2f}" for key in ("mean", "worst")]
+    return [title, *regrets, *(_told(_spread(one, name), one) for one in contests)]
+
+
+def _worst(merit: Json) -> str:
+    """The asked method's worst seed beside that of the best method that is not ours."""
+    asked, kept = merit["asked"], 0
+    for one in merit["results"]:
+        others = [row["method"] for row in merit["rows"] if method(row["method"]).group != "ours"]
+        best = max(others, key=lambda name: _sign(one) * _spread(one, name).mean)
+        kept += min(_signed(one, asked)) >= min(_signed(one, best))
     return (
-        f"[{path.parent.name.removesuffix('-cpu')}]({path.parent.name}/README.md)",
-        f"**{_told(ours)}**",
-        f"{100 * min(ours):.2f}",
-        *(_told(finals[name]) if name in finals else "–" for name in BESIDE),
-        f"{theirs} {_told(finals[theirs])}",
-        p_value(welch(ours, finals[theirs]).p),
-        f"{all_of} {_told(finals[all_of])}",
-        f"{100 * min(finals[all_of]):.2f}",
-        p_value(welch(ours, finals[all_of]).p),
-        f"{gap / error:+.1f}",
+        f"The worst seed of {asked} is not below that of the best method that is not Lodestar's on {kept} of "
+        f"{len(merit['contests'])} tasks."
     )
 
 
-def _read(path: Path) -> Finals:
-    found: Finals = {}
-    with path.open(newline="") as file:
-        for row in csv.DictReader(file):
-            found.setdefault(row["method"], []).append(float(row["counted_as"]))
-    return found
+def _spread(contest: Json, name: str) -> Spread:
+    return spread(list(contest["tests"][name].values()))
 
 
-def _best(finals: Finals) -> str:
-    return max(finals, key=lambda name: spread(finals[name]).mean)
+def _signed(contest: Json, name: str) -> list[float]:
+    return [_sign(contest) * value for value in contest["tests"][name].values()]
 
 
-def _told(each: Sequence[float]) -> str:
-    found = spread(each)
-    count = "" if found.count == 20 else f" ({found.count})"
-    return f"{100 * found.mean:.2f} ± {100 * found.std:.2f}{count}"
+def _sign(contest: Json) -> float:
+    return 1.0 if contest["direction"] == "max" else -1.0
+
+
+def _unit(contest: Json) -> str:
+    return "" if _per_cent(contest) else f", {contest['metric_name']}"
+
+
+def _per_cent(contest: Json) -> bool:
+    return "accuracy" in contest["metric_name"].lower()
+
+
+def _told(found: Spread, contest: Json) -> str:
+    if _per_cent(contest):
+        return f"{100 * found.mean:.2f} ± {100 * found.std:.2f}"
+    return f"{found.mean:.4g} ± {found.std:.2g}"
 
 
 if __name__ == "__main__":
