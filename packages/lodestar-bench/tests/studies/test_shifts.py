@@ -1,5 +1,7 @@
 """Jobs unlike the sweep: each shift changes one thing, and a closed and an open loop meet the very same."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -7,9 +9,12 @@ from lodestar.scheduler import Scheduler
 from lodestar.schedules import Schedule
 from lodestar.testing import random_forecaster
 from lodestar_bench import tasks
+from lodestar_bench._errors import BenchError
 from lodestar_bench.method import AbstractLook
 from lodestar_bench.methods.schedule import Scheduled
 from lodestar_bench.methods.steered import Steered
+from lodestar_bench.studies import shift_room
+from lodestar_bench.studies.shift_room import crossed
 from lodestar_bench.studies.shifted_jobs import SHIFTS, Met, decayed, job, noisy, on_new_clock, stretched
 from lodestar_bench.studies.shifts import gaps, in_units
 
@@ -119,3 +124,27 @@ def test_gaps_are_in_points_and_a_lost_run_counts_as_the_worst():
     assert in_units(one, other)[0] == pytest.approx(10 / (5 * 2**0.5 * 2 / 2))
     bits = [{"task": "manual-gru", "tests": [tested, tested]} for tested in (2.0, 2.1)]
     assert gaps(*bits) == pytest.approx([10.0, 10.0])
+
+
+def _line(contestant: str, tests: list[float]) -> dict:
+    key = {"task": "digits-mlp", "sweep": 0, "shift": "labels", "first_seed": 0, "seeds": len(tests)}
+    return key | {"contestant": contestant, "tests": tests}
+
+
+def test_what_a_factor_wins_is_judged_by_other_seeds_than_it_was_chosen_by():
+    base = _line("open loop", [0.5, 0.6, 0.5, 0.6])  # a deviation of 0.0577
+    lucky_on_even = _line("plan x2", [0.7, 0.4, 0.7, 0.4])  # chosen on the even seeds, harmful on the odd ones
+    gaps_of = crossed([base, lucky_on_even], base)
+    assert gaps_of == pytest.approx([0.0, -0.2 / 0.057735, 0.0, -0.2 / 0.057735], rel=1e-4)
+    better = _line("plan x0.5", [0.7, 0.8, 0.7, 0.8])
+    assert crossed([base, better], base) == pytest.approx([0.2 / 0.057735] * 4, rel=1e-4)
+
+
+def test_the_table_of_what_a_factor_wins(tmp_path):
+    path = tmp_path / "shifts.jsonl"
+    made = [_line("open loop", [0.5, 0.6, 0.5, 0.6]), _line("plan x0.5", [0.7, 0.8, 0.7, 0.8])]
+    path.write_text("".join(json.dumps(line) + "\n" for line in made))
+    assert "| labels | +3.46 +- 0.00 | digits-mlp 0 +3.46 |" in shift_room.run(str(path))
+    path.write_text(json.dumps(made[0]) + "\n")
+    with pytest.raises(BenchError, match="has no plan times a factor"):
+        shift_room.run(str(path))
