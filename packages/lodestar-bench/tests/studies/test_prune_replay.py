@@ -63,11 +63,11 @@ def test_rows_are_written_as_they_come_and_not_made_again(tmp_path):
         store.add_many([Run(trial.name, *curves, Direction.MAX)])
     assert sorted(trial.final for trial in read(tmp_path / "task")) == sorted(trial.final for trial in POOL)
     out = tmp_path / "rows.jsonl"
-    work([tmp_path / "task"], out, 1, 5, OURS)
+    work([tmp_path / "task"], out, range(1), 5, OURS)
     first = out.read_text()
     cut = "".join(line + "\n" for line in first.splitlines()[:-1]) + '{"task": "half a li'
     out.write_text(cut)
     assert len(rows_of(out)) == len(first.splitlines()) - 1 == 7
-    work([tmp_path / "task"], out, 1, 5, OURS)
+    work([tmp_path / "task"], out, range(1), 5, OURS)
     assert [row["pruner"] for row in rows_of(out)] == [json.loads(line)["pruner"] for line in first.splitlines()]
     assert {row["pruner"] for row in table(rows_of(out))} >= {NOBODY, "Median", "Ray ASHA"}

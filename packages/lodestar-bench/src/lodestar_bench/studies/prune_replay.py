@@ -58,14 +58,14 @@ def replay(trials: Sequence[Recorded], stopper: Stopper) -> dict[str, Any]:
     return {key: value if isinstance(value, bool) else float(value) for key, value in found.items()}
 
 
-def work(paths: Sequence[Path], out: Path, orders: int, most: int, without: Sequence[str]) -> None:
+def work(paths: Sequence[Path], out: Path, orders: range, most: int, without: Sequence[str]) -> None:
     """Every task, order and pruner that has no row yet; orders outermost, so that a stop leaves all tasks covered."""
     rows = rows_of(out)
     if rows:  # without a half line that a kill may have left
         out.write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = {(row["task"], row["pool"], row["order"], row["pruner"]) for row in rows}
     tasks = {path.stem: read(path) for path in paths}
-    for order, (task, trials) in itertools.product(range(orders), tasks.items()):
+    for order, (task, trials) in itertools.product(orders, tasks.items()):
         picked = np.random.default_rng([order, 16]).permutation(len(trials))[:most]
         pool = [trials[place] for place in picked]
         points = int(np.median([len(trial.steps) for trial in pool]))
@@ -104,11 +104,13 @@ def main() -> None:
     told.add_argument("runs", type=Path, nargs="*", help="tables or run stores, one a task")
     told.add_argument("--out", type=Path, required=True, help="rows, a JSON object a line; goes on where it ends")
     told.add_argument("--orders", type=int, default=20, help="random pools and orders of each task")
+    told.add_argument("--first", type=int, default=0, help="number of the first order: others than those chosen on")
     told.add_argument("--most", type=int, default=200, help="trials in a pool")
     told.add_argument("--without", nargs="+", default=[], help="leave these pruners out")
     told.add_argument("--task", help="in the table: this task only")
     given = told.parse_args()
-    work(given.runs, given.out, given.orders, given.most, given.without)
+    orders = range(given.first, given.first + given.orders)
+    work(given.runs, given.out, orders, given.most, given.without)
     rows = [row for row in rows_of(given.out) if given.task in (None, row["task"])]
     print("pruner               orders  regret at 10 %  25 %    50 %    winner stopped  spent   fits s  judging s")
     for row in table(rows):
