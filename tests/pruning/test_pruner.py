@@ -137,8 +137,8 @@ def test_a_trial_that_is_likely_to_become_the_best_goes_on_whatever_its_place(le
 
 
 def test_a_single_look_stops_no_trial(learned):
-    """At the first moment all may look better; at the second, a trial that looked as bad at both is stopped."""
-    first, second = (learned.judge(part(BAD, share), parse(BAD, TOTAL)) for share in (0.03, 0.05))
+    """At the first moment all may look better; later, a trial that looked as bad at two is stopped."""
+    first, second = (learned.judge(part(BAD, share), parse(BAD, TOTAL)) for share in (0.05, 0.1))
     assert first.forecast is None or first.forecast.asked == first.forecast.among
     assert first.kind is not VerdictKind.HOPELESS and second.kind is VerdictKind.HOPELESS
 
@@ -182,7 +182,7 @@ def test_stopped_trials_are_no_best(past):
 
 
 def test_a_trial_is_judged_once_after_each_moment():
-    assert due(0.0, 0.03) and not due(0.03, 0.04) and due(0.04, 0.06) and not due(0.9, 1.0)
+    assert due(0.0, 0.05) and not due(0.05, 0.06) and due(0.06, 0.08) and not due(0.9, 1.0)
 
 
 @pytest.mark.parametrize(("name", "value"), [("least_chance", 0.7), ("startup", 1), ("least_seen", 1.0)])

@@ -25,7 +25,7 @@ from lodestar.runs.run import Direction, Run, Status
 from lodestar.schedules.schedule import Schedule
 
 LEVEL = 0.9
-MOMENTS = (0.03, 0.05, 0.07, 0.1, 0.13, 0.17, 0.25, 0.37, 0.5, 0.62, 0.75)  # shares of a run at which it is judged
+MOMENTS = (0.05, 0.07, 0.1, 0.13, 0.17, 0.25, 0.37, 0.5, 0.62, 0.75)  # shares of a run at which it is judged
 _MOST_RUNS = 128  # learned from
 _BEST = 32  # of them, the best; the others are spread evenly over time
 _LEAST = 3  # finished runs
@@ -159,7 +159,7 @@ def _moments(trials: Trials, units: Units) -> tuple[Moment, ...]:
             variances[stopped] = deviations**2
         regression = fit_regression(features[here], finals[here], variances[here], unit)
         told = (whole | (trials.seen >= _LATER * share))[here]
-        past = Past(finals[here], variances[here], (whole | (trials.seen >= _LATER * share))[here], len(trials))
+        past = Past(finals[here], variances[here], told, len(trials))
         found.append(_moment(share, regression, features[here][:, 0], past))
     found.reverse()
     shares = in_time([moment.within for moment in found])

@@ -39,7 +39,7 @@ class Past:
     count: int
 
     def by_value(self, values: NDArray) -> float:
-        """Where winners stand by plain values. Told finals count alone: a forecast follows the value it is made from."""
+        """Where winners stand by plain values. Told finals count alone: a forecast leans on the very value."""
         return self._within(values, self.told, _LOST["value"])
 
     def by_forecast(self, forecasts: NDArray) -> float:
