@@ -6,7 +6,6 @@ import pytest
 from tests.responding import TOTAL, run_of
 
 from lodestar.pruning import Background, Pruner, VerdictKind, fit_finals
-from lodestar.pruning.finals import where_winners_stand
 from lodestar.pruning.pruner import due
 from lodestar.pruning.regression import fit_regression
 from lodestar.pruning.trials import has_loss, without_loss
@@ -44,7 +43,7 @@ def test_of_two_trials_that_look_alike_the_one_whose_rate_will_fall_goes_on(past
 def test_a_trial_goes_on_if_one_of_the_models_speaks_for_it(learned):
     """By its curve alone a rate that has not fallen yet looks bad; its schedule says what is still to come."""
     run = part(GOOD, 0.75, seed=5)
-    known = {model.knows_schedule: model.forecast(run, parse(GOOD, TOTAL), 0.6)[1] for model in learned.learned.models}
+    known = {model.knows_schedule: model.forecast(run, parse(GOOD, TOTAL), 0.6) for model in learned.learned.models}
     assert known[False].chance < 0.25 and known[False].centre < known[True].centre
     assert learned.judge(run, parse(GOOD, TOTAL)).kind is VerdictKind.PROMISING
 
@@ -115,10 +114,9 @@ def placed(learned: Pruner, words: str, better: int, asked: int) -> VerdictKind:
 
     class Placed(type(model)):
         def forecast(self, run, schedule, than):
-            made = super().forecast(run, schedule, than)
-            assert made is not None
-            rank, final = made
-            return rank, dataclasses.replace(final, better=better, asked=asked)
+            final = super().forecast(run, schedule, than)
+            assert final is not None
+            return dataclasses.replace(final, better=better, asked=asked)
 
     fixed = Placed(**vars(model))
     pruner.learned = dataclasses.replace(learned.learned, models=(fixed,))
@@ -138,11 +136,11 @@ def test_a_trial_that_is_likely_to_become_the_best_goes_on_whatever_its_place(le
     assert verdict.kind is VerdictKind.PROMISING
 
 
-def test_winners_stand_higher_the_better_forecasts_rank():
-    shares = [where_winners_stand(rank) for rank in (0.0, 0.5, 0.9, 0.99)]
-    assert shares == sorted(shares, reverse=True)
-    assert shares[0] == pytest.approx(0.97)  # by luck alone: wherever one likes
-    assert where_winners_stand(0.8) == pytest.approx(0.3186, abs=1e-4)  # beyond 0.8 x 2 - 1.88079 x 0.6 = 0.47152
+def test_a_single_look_stops_no_trial(learned):
+    """At the first moment all may look better; later, a trial that looked as bad at two is stopped."""
+    first, second = (learned.judge(part(BAD, share), parse(BAD, TOTAL)) for share in (0.05, 0.1))
+    assert first.forecast is None or first.forecast.asked == first.forecast.among
+    assert first.kind is not VerdictKind.HOPELESS and second.kind is VerdictKind.HOPELESS
 
 
 def test_a_trial_that_was_stopped_is_learned_from_with_the_schedule_it_was_judged_by(past):
@@ -184,7 +182,7 @@ def test_stopped_trials_are_no_best(past):
 
 
 def test_a_trial_is_judged_once_after_each_moment():
-    assert due(0.0, 0.03) and not due(0.03, 0.04) and due(0.04, 0.06) and not due(0.9, 1.0)
+    assert due(0.0, 0.05) and not due(0.05, 0.06) and due(0.06, 0.08) and not due(0.9, 1.0)
 
 
 @pytest.mark.parametrize(("name", "value"), [("least_chance", 0.7), ("startup", 1), ("least_seen", 1.0)])

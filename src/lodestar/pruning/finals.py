@@ -5,9 +5,8 @@ Goes out: its final metric with an interval, and how many of the trials before i
 run. Trials that were stopped count with the final that is forecast from their last moment. All is in closed form: a fit
 to a hundred trials takes a fraction of a second.
 
-How far a place can be trusted is measured: if forecasts of held-out trials and their true finals correlate by r, the
-trial that will be the best of many stands about r z deviations above the middle, give or take sqrt(1 - r^2). What lies
-below nearly all of that is not where winners come from.
+How far a place can be trusted is measured: see `places`. By plain value or by forecast, whichever tells winners apart
+better at that moment, and the same of a later moment at least.
 """
 
 import dataclasses
@@ -16,23 +15,22 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
+from scipy.special import ndtri, stdtr, stdtrit
 from scipy.stats import rankdata
 
+from lodestar.pruning.places import Past, in_time
 from lodestar.pruning.regression import Regression, fit_regression
 from lodestar.pruning.trials import OF_LOSS, Trials, Units, has_loss, rates_of, read_trials, read_units
 from lodestar.runs.run import Direction, Run, Status
 from lodestar.schedules.schedule import Schedule
 
 LEVEL = 0.9
-MOMENTS = (0.03, 0.05, 0.07, 0.1, 0.13, 0.17, 0.25, 0.37, 0.5, 0.62, 0.75, 0.9)  # shares of a run at which it is judged
+MOMENTS = (0.05, 0.07, 0.1, 0.13, 0.17, 0.25, 0.37, 0.5, 0.62, 0.75)  # shares of a run at which it is judged
 _MOST_RUNS = 128  # learned from
 _BEST = 32  # of them, the best; the others are spread evenly over time
 _LEAST = 3  # finished runs
-_TWICE = 2  # the last moments: a trial must look bad at each, for forecasts from few trials jump
+_TWICE = 2  # the last moments: a trial must look bad at each, for values and forecasts jump
 _LATER = 2.0  # times the moment: a trial that was stopped so much later tells how good the forecasts there were
-_WINNER = 2.0  # deviations above the middle: the best of some fifty trials
-_LOST = 0.03  # share of the winners that may stand below the place asked for
 _SURE = 1.645  # deviations of a correlation by luck alone
 _CLOSE = 0.99  # no correlation of a few trials counts as closer
 _PRIOR_RUNS = 3  # degrees of freedom that the prior width of errors stands for
@@ -42,8 +40,8 @@ _PRIOR_RUNS = 3  # degrees of freedom that the prior width of errors stands for
 class Final:
     """A forecast final metric, in the user's units; `chance` is that of ending better than `than`.
 
-    `better` of `among` trials were forecast better, where `asked` of them may be, at whichever of the last two moments
-    speaks more for this one.
+    `better` of `among` trials looked better, where `asked` of them may, at whichever of the last two moments speaks
+    more for this one; at the first moment all may.
     """
 
     centre: float
@@ -61,13 +59,13 @@ class Final:
 @dataclasses.dataclass(frozen=True)
 class Moment:
     """What was learned at one share of the run. `shown`: the past trials' forecasts there, or plain values if those
-    rank held-out trials better (`by_value`); `rank` is the correlation with finals, less its error."""
+    tell winners apart better (`by_value`); `within` that share of trials, from the top, nearly every winner is."""
 
     share: float
     regression: Regression
     shown: NDArray[np.float64]
     by_value: bool
-    rank: float
+    within: float
     proven: bool
 
 
@@ -86,8 +84,8 @@ class FinalModel:
         """Whether it ranks held-out runs better than luck would, at one moment at least."""
         return any(moment.proven for moment in self.moments)
 
-    def forecast(self, run: Run, schedule: Schedule | None, than: float) -> tuple[float, Final] | None:
-        """How well the ranks can be trusted, and the forecast; None where it cannot tell more than chance."""
+    def forecast(self, run: Run, schedule: Schedule | None, than: float) -> Final | None:
+        """None where it cannot tell more than chance."""
         rates = rates_of(run, schedule) if self.knows_schedule else np.ones(1)
         seen = float(run.metric.steps[-1]) / run.total_steps if len(run.metric) else 0.0
         passed = [moment for moment in self.moments if moment.share <= seen + 1e-9]
@@ -96,14 +94,14 @@ class FinalModel:
         trial = read_trials([run], self.units, {run.name: rates} if self.knows_schedule else {})
         looks = [self._look(moment, run, trial) for moment in passed[-_TWICE:] if moment.proven]
         better, asked = min(((look[2], look[3]) for look in looks), key=lambda pair: pair[0] - pair[1])
+        asked = asked if len(looks) == _TWICE else self.runs
         centre, deviation = looks[-1][:2]
         freedom = self.finished + _PRIOR_RUNS
         chance = float(stdtr(freedom, (centre - self.units.value(than)) / deviation))
         half = float(stdtrit(freedom, (1 + LEVEL) / 2)) * deviation
         lower, upper = sorted(self.units.back(centre + side * half) for side in (-1.0, 1.0))
         centre = self.units.back(centre)
-        final = Final(centre, lower, upper, seen, than, chance, self.knows_schedule, better, self.runs, asked)
-        return passed[-1].rank, final
+        return Final(centre, lower, upper, seen, than, chance, self.knows_schedule, better, self.runs, asked)
 
     def _look(self, moment: Moment, run: Run, trial: Trials) -> tuple[float, float, int, int]:
         """Forecast and deviation at a moment, how many past trials looked better there, and how many may."""
@@ -112,13 +110,7 @@ class FinalModel:
             features[:, OF_LOSS] = moment.regression.mean[OF_LOSS]
         centres, deviations = moment.regression(features)
         better = moment.shown > (features[0, 0] if moment.by_value else centres[0])
-        asked = int(self.runs * where_winners_stand(moment.rank))
-        return float(centres[0]), float(deviations[0]), int(better.sum()), asked
-
-
-def where_winners_stand(rank: float) -> float:
-    """The share of trials, from the top, among whose forecasts nearly every winner is; `rank` is their correlation."""
-    return 1.0 - float(ndtr(rank * _WINNER + ndtri(_LOST) * math.sqrt(1.0 - rank**2)))
+        return float(centres[0]), float(deviations[0]), int(better.sum()), int(self.runs * moment.within)
 
 
 def fit_finals(runs: Sequence[Run], schedules: Mapping[str, Schedule] | None = None) -> tuple[FinalModel, ...]:
@@ -133,20 +125,20 @@ def fit_finals(runs: Sequence[Run], schedules: Mapping[str, Schedule] | None = N
     rates = {run.name: known for run in chosen if (known := rates_of(run, given.get(run.name))) is not None}
     differ = len({known.tobytes() for known in rates.values()}) > 1
     with_rates = [run for run in chosen if run.name in rates]
-    found = [_fitted(chosen, {}, len(chosen))]
+    found = [_fitted(chosen, {})]
     if differ and len(with_rates) >= 0.8 * len(chosen):
-        found.append(_fitted(with_rates, rates, len(chosen)))
+        found.append(_fitted(with_rates, rates))
     return tuple(model for model in found if model is not None)
 
 
-def _fitted(runs: Sequence[Run], rates: Mapping[str, NDArray], count: int) -> FinalModel | None:
+def _fitted(runs: Sequence[Run], rates: Mapping[str, NDArray]) -> FinalModel | None:
     finished = [run for run in runs if run.status is Status.FINISHED]
     if len(finished) < _LEAST or len({run.final_metric for run in finished}) < 2:
         return None
     units = read_units(runs, rates=bool(rates), schedules=rates)
     trials = read_trials(runs, units, rates)
     moments = _moments(trials, units)
-    return FinalModel(units, moments, bool(rates), count, len(finished)) if moments else None
+    return FinalModel(units, moments, bool(rates), len(runs), len(finished)) if moments else None
 
 
 def _moments(trials: Trials, units: Units) -> tuple[Moment, ...]:
@@ -167,17 +159,20 @@ def _moments(trials: Trials, units: Units) -> tuple[Moment, ...]:
             variances[stopped] = deviations**2
         regression = fit_regression(features[here], finals[here], variances[here], unit)
         told = (whole | (trials.seen >= _LATER * share))[here]
-        found.append(_moment(share, regression, features[here][:, 0], finals[here], told))
-    return tuple(reversed(found))
+        past = Past(finals[here], variances[here], told, len(trials))
+        found.append(_moment(share, regression, features[here][:, 0], past))
+    found.reverse()
+    shares = in_time([moment.within for moment in found])
+    return tuple(dataclasses.replace(one, within=float(share)) for one, share in zip(found, shares, strict=True))
 
 
-def _moment(share: float, regression: Regression, values: NDArray, finals: NDArray, told: NDArray) -> Moment:
-    close = [_correlation(shown[told], finals[told]) for shown in (regression.left_out, values)]
-    by_value, count = close[1] > close[0], int(told.sum())
-    error = 1.0 / math.sqrt(max(count - 3, 0.5))
-    sure = math.atanh(max(close))
-    shown = values if by_value else regression.left_out
-    return Moment(share, regression, shown, by_value, math.tanh(sure - error), sure > _SURE * error)
+def _moment(share: float, regression: Regression, values: NDArray, past: Past) -> Moment:
+    told, forecasts = past.told, regression.left_out
+    close = max(_correlation(shown[told], past.finals[told]) for shown in (forecasts, values))
+    proven = math.atanh(close) > _SURE / math.sqrt(max(int(told.sum()) - 3, 0.5))
+    within = past.by_value(values), past.by_forecast(forecasts)
+    by_value = within[0] < within[1]
+    return Moment(share, regression, values if by_value else forecasts, by_value, min(within), proven)
 
 
 def _correlation(forecasts: NDArray, finals: NDArray) -> float:

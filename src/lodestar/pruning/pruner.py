@@ -1,10 +1,10 @@
 """The pruner: keep a trial or stop it, and the reason in a sentence.
 
 Comes in: runs that have ended (`learn`), then the observed part of one under way (`judge`). Goes out: a `Verdict`. A
-trial is stopped when so many others were forecast better at the same share of the run that the best one of a sweep
-hardly ever stands there, by each of two models: one goes by the curves, the other knows the schedules. How many that
-are follows from how well the forecasts rank finished runs that they were not fitted to; nothing is stopped before that
-beats chance. Pure: no threads, no clocks, no files.
+trial is stopped when so many others looked better at the same share of the run that the best one of a sweep hardly ever
+stands there, twice in a row and by each of two models: one goes by the curves, the other knows the schedules. How many
+that are follows from where the best trials of this sweep stood, by plain value or by a forecast that was not fitted to
+them; nothing is stopped before either beats chance. Pure: no threads, no clocks, no files.
 """
 
 import dataclasses
@@ -118,11 +118,11 @@ class Pruner:
                 VerdictKind.UNPROVEN, "it has reported no finite value yet: nothing is forecast from nothing"
             )
         made = [model.forecast(run, schedule, learned.best[1]) for model in learned.models]
-        told = [each for each in made if each is not None]
+        told = [final for final in made if final is not None]
         if not told:
             what = f"{learned.finished} finished trials do not tell yet where a trial like this one will end"
             return Verdict(VerdictKind.UNPROVEN, f"{what}: held-out trials were forecast no better than by chance")
-        final = max((final for _, final in told), key=self._merit)
+        final = max(told, key=self._merit)
         hopeless = self._lost(final)  # then all of them say so
         return Verdict(
             VerdictKind.HOPELESS if hopeless else VerdictKind.PROMISING, self._sentence(final, learned), final
@@ -145,8 +145,14 @@ class Pruner:
             f"at {final.seen:.0%} of the run, {knows} forecast a final {final.centre:.4g} ({LEVEL:.0%} interval "
             f"{final.lower:.4g} to {final.upper:.4g}, learned from {learned.finished} finished trials); its chance to "
             f"end better than the best so far, {best:.4g} ({name}), is {chance}; {final.better} of {final.among} "
-            f"trials were forecast better by then, and the best of a sweep is among the first {final.asked + 1}"
+            f"trials looked better by then, and {_where(final)}"
         )
+
+
+def _where(final: Final) -> str:
+    if final.asked >= final.among:
+        return "the best of a sweep may still stand anywhere"
+    return f"the best of a sweep is among the first {final.asked + 1}"
 
 
 def due(before: float, now: float) -> bool:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from lodestar.runs import Direction, Run, RunStore, Series
-from lodestar_bench.studies.prune_replay import replay, rows_of, table, work
+from lodestar_bench.studies.prune_replay import replay, rows_of, work
+from lodestar_bench.studies.prune_table import levels, table
 from lodestar_bench.studies.pruners import NOBODY, Nobody, stoppers
 from lodestar_bench.studies.recorded import Recorded, read
 
@@ -63,11 +64,53 @@ def test_rows_are_written_as_they_come_and_not_made_again(tmp_path):
         store.add_many([Run(trial.name, *curves, Direction.MAX)])
     assert sorted(trial.final for trial in read(tmp_path / "task")) == sorted(trial.final for trial in POOL)
     out = tmp_path / "rows.jsonl"
-    work([tmp_path / "task"], out, 1, 5, OURS)
+    work([tmp_path / "task"], out, range(1), 5, OURS)
     first = out.read_text()
     cut = "".join(line + "\n" for line in first.splitlines()[:-1]) + '{"task": "half a li'
     out.write_text(cut)
     assert len(rows_of(out)) == len(first.splitlines()) - 1 == 7
-    work([tmp_path / "task"], out, 1, 5, OURS)
+    work([tmp_path / "task"], out, range(1), 5, OURS)
     assert [row["pruner"] for row in rows_of(out)] == [json.loads(line)["pruner"] for line in first.splitlines()]
     assert {row["pruner"] for row in table(rows_of(out))} >= {NOBODY, "Median", "Ray ASHA"}
+
+
+def row(task: str, pruner: str, order: int, regret: float) -> dict:
+    """As a replay writes it, with one regret at each budget."""
+    figures = {f"regret_{budget}": regret for budget in ("0.1", "0.25", "0.5")}
+    rest = dict.fromkeys(("spent", "winner_stopped", "fit_seconds", "judge_seconds"), 0.0)
+    return {"task": task, "pool": 100, "order": order, "pruner": pruner} | figures | rest
+
+
+def test_level_is_a_paired_difference_that_may_be_nought():
+    """On one task ours is behind in every order, on the other it is ahead in as many as it is behind."""
+    rows = []
+    for order in range(20):
+        luck = 0.1 * (order % 5)
+        rows += [row("behind", "lodestar", order, luck + 0.02), row("behind", "Median", order, luck)]
+        rows += [
+            row("even", "lodestar", order, 0.1 * (order % 2)),
+            row("even", "Median", order, 0.1 * ((order + 1) % 2)),
+        ]
+        rows += [row(task, NOBODY, order, 1.0) for task in ("behind", "even")]
+    found = {each["task"]: each for each in levels(rows, 0.25)}
+    assert found["behind"]["best"] == found["even"]["best"] == "Median"
+    assert not found["behind"]["level"] and found["behind"]["low"] == pytest.approx(0.02)
+    assert found["even"]["level"] and found["even"]["low"] < 0 < found["even"]["high"]
+    assert table(rows)[-1] == table(rows)[-1] | {"pruner": NOBODY, "interval_0.25": (1.0, 1.0)}
+
+
+class Thinks(Nobody):
+    """Takes half a second of thought for each trial."""
+
+    fit_seconds = 0.0
+
+    def end(self, *, stopped: bool) -> None:
+        self.fit_seconds += 0.5
+
+
+def test_thought_is_charged_in_trials():
+    """Trials of 2 s, a quarter more for each: of half the work, two are seen in place of three of six."""
+    found = replay([*POOL, recorded(5, 0.1)], Thinks(), 2.0)
+    assert found["regret_0.5"] == pytest.approx((0.8 - 0.6) / (0.8 - 0.45))
+    assert found["charged_0.5"] == pytest.approx((0.8 - 0.4) / (0.8 - 0.45))
+    assert replay(POOL, Nobody())["charged_0.5"] is None

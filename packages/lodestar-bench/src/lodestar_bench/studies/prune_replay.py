@@ -21,19 +21,21 @@ from typing import Any
 import numpy as np
 
 from lodestar.runs import Direction
+from lodestar_bench.studies.prune_table import BUDGETS, show
 from lodestar_bench.studies.pruners import Stopper, stoppers
-from lodestar_bench.studies.recorded import Recorded, read
-
-BUDGETS = (0.1, 0.25, 0.5)
+from lodestar_bench.studies.recorded import Recorded, read, seconds_of
 
 
-def replay(trials: Sequence[Recorded], stopper: Stopper) -> dict[str, Any]:
-    """One order: regret at each budget, what was spent in all, and whether the best of the pool was stopped."""
+def replay(trials: Sequence[Recorded], stopper: Stopper, seconds: float | None = None) -> dict[str, Any]:
+    """One order: regret at each budget, what was spent in all, and whether the best of the pool was stopped.
+
+    `seconds` that a whole trial takes: then regret with our fits and judging charged as well.
+    """
     sign = 1.0 if trials[0].direction is Direction.MAX else -1.0
     worth = np.array([sign * trial.final if math.isfinite(trial.final) else -np.inf for trial in trials])
     whole = float(sum(trial.steps[-1] for trial in trials))
     winner, middle = int(np.argmax(worth)), float(np.median(worth[np.isfinite(worth)]))
-    spent, kept, stopped_winner, marks, shares = 0.0, -np.inf, False, [(0.0, -np.inf)], []
+    spent, kept, stopped_winner, marks, shares = 0.0, -np.inf, False, [(0.0, 0.0, -np.inf)], []
     for number, trial in enumerate(trials):
         stopper.begin(trial)
         place = stop = 0
@@ -47,25 +49,28 @@ def replay(trials: Sequence[Recorded], stopper: Stopper) -> dict[str, Any]:
         stopped_winner |= bool(stop) and number == winner
         if not stop:
             kept = max(kept, float(worth[number]))
-        marks.append((spent, kept))
+        thought = sum(getattr(stopper, name, 0.0) for name in ("fit_seconds", "judge_seconds"))
+        marks.append((spent, spent + thought / (seconds or math.inf) * whole / len(trials), kept))
     found: dict[str, Any] = {"spent": spent / whole, "winner_stopped": stopped_winner, "mean_share": np.mean(shares)}
-    for budget in BUDGETS:
-        best = max(value for cost, value in marks if cost <= budget * whole)
-        best = middle if not math.isfinite(best) else best
-        found[f"regret_{budget:g}"] = (worth[winner] - best) / max(worth[winner] - middle, 1e-12)
+    span = max(worth[winner] - middle, 1e-12)
+    for budget, (place, name) in itertools.product(BUDGETS, enumerate(("regret", "charged"))):
+        best = max(mark[-1] for mark in marks if mark[place] <= budget * whole)
+        found[f"{name}_{budget:g}"] = (worth[winner] - (best if math.isfinite(best) else middle)) / span
+        if name == "charged" and seconds is None:
+            found[f"{name}_{budget:g}"] = None
     for name in ("fit_seconds", "judge_seconds"):
         found[name] = getattr(stopper, name, 0.0)
-    return {key: value if isinstance(value, bool) else float(value) for key, value in found.items()}
+    return {key: value if value is None or isinstance(value, bool) else float(value) for key, value in found.items()}
 
 
-def work(paths: Sequence[Path], out: Path, orders: int, most: int, without: Sequence[str]) -> None:
+def work(paths: Sequence[Path], out: Path, orders: range, most: int, without: Sequence[str]) -> None:
     """Every task, order and pruner that has no row yet; orders outermost, so that a stop leaves all tasks covered."""
     rows = rows_of(out)
     if rows:  # without a half line that a kill may have left
         out.write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = {(row["task"], row["pool"], row["order"], row["pruner"]) for row in rows}
-    tasks = {path.stem: read(path) for path in paths}
-    for order, (task, trials) in itertools.product(range(orders), tasks.items()):
+    tasks = {path.stem: (read(path), seconds_of(path)) for path in paths}
+    for order, (task, (trials, seconds)) in itertools.product(orders, tasks.items()):
         picked = np.random.default_rng([order, 16]).permutation(len(trials))[:most]
         pool = [trials[place] for place in picked]
         points = int(np.median([len(trial.steps) for trial in pool]))
@@ -73,7 +78,7 @@ def work(paths: Sequence[Path], out: Path, orders: int, most: int, without: Sequ
             key = (task, len(pool), order, name)
             if key in done or name in without:
                 continue
-            row = dict(zip(("task", "pool", "order", "pruner"), key, strict=True)) | replay(pool, make())
+            row = dict(zip(("task", "pool", "order", "pruner"), key, strict=True)) | replay(pool, make(), seconds)
             with out.open("a") as file:
                 file.write(json.dumps(row) + "\n")
 
@@ -84,39 +89,21 @@ def rows_of(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.endswith("}")]
 
 
-def table(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Means for each pruner over the tasks and orders that every pruner has."""
-    names = list(dict.fromkeys(row["pruner"] for row in rows))
-    have = {name: {(r["task"], r["pool"], r["order"]) for r in rows if r["pruner"] == name} for name in names}
-    shared = set.intersection(*have.values()) if have else set()
-    picked = [row for row in rows if (row["task"], row["pool"], row["order"]) in shared]
-    figures = [f"regret_{budget:g}" for budget in BUDGETS] + ["winner_stopped", "spent", "fit_seconds", "judge_seconds"]
-    found = []
-    for name in names:
-        own = [row for row in picked if row["pruner"] == name]
-        found.append({"pruner": name, "orders": len(own)} | {k: float(np.mean([r[k] for r in own])) for k in figures})
-    return sorted(found, key=lambda row: row["regret_0.25"])
-
-
 def main() -> None:
     """Replay what is missing, then print the table."""
     told = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     told.add_argument("runs", type=Path, nargs="*", help="tables or run stores, one a task")
     told.add_argument("--out", type=Path, required=True, help="rows, a JSON object a line; goes on where it ends")
     told.add_argument("--orders", type=int, default=20, help="random pools and orders of each task")
+    told.add_argument("--first", type=int, default=0, help="number of the first order: others than those chosen on")
     told.add_argument("--most", type=int, default=200, help="trials in a pool")
     told.add_argument("--without", nargs="+", default=[], help="leave these pruners out")
     told.add_argument("--task", help="in the table: this task only")
     given = told.parse_args()
-    work(given.runs, given.out, given.orders, given.most, given.without)
+    orders = range(given.first, given.first + given.orders)
+    work(given.runs, given.out, orders, given.most, given.without)
     rows = [row for row in rows_of(given.out) if given.task in (None, row["task"])]
-    print("pruner               orders  regret at 10 %  25 %    50 %    winner stopped  spent   fits s  judging s")
-    for row in table(rows):
-        print(
-            f"{row['pruner']:20} {row['orders']:6d}  {row['regret_0.1']:14.4f}  {row['regret_0.25']:.4f}  "
-            f"{row['regret_0.5']:.4f}  {row['winner_stopped']:14.2f}  {row['spent']:.3f}  {row['fit_seconds']:6.1f}  "
-            f"{row['judge_seconds']:9.1f}"
-        )
+    show(rows)
 
 
 if __name__ == "__main__":

@@ -69,6 +69,15 @@ def read(path: Path) -> list[Recorded]:
     return found
 
 
+def seconds_of(path: Path) -> float | None:
+    """What a trial of a table took, if that was recorded."""
+    import pyarrow.parquet
+
+    if path.is_dir() or "seconds" not in pyarrow.parquet.read_schema(path).names:
+        return None
+    return float(pyarrow.parquet.read_table(path, columns=["seconds"])["seconds"][0].as_py())
+
+
 def _columns(table: Any) -> Iterator[tuple[str, Any]]:
     return ((name, table.column(name)) for name in table.column_names)
 
