@@ -135,3 +135,27 @@ def test_other_sizes_are_another_tuning(tmp_path):
     tuned(tmp_path / "runs", function="sized", sizes=(16, 64), budget=1)
     with pytest.raises(SweepError, match=r"sizes"):
         tuned(tmp_path / "runs", function="sized", sizes=(16, 32), budget=4)
+
+
+def test_a_job_beyond_the_sizes_is_planned_for_and_never_run(tmp_path):
+    given = {"function": "sized", "sizes": (8, 16, 32), "size": 128, "peak": (3e-4, 1e-1)}
+    with pytest.raises(KeyboardInterrupt):
+        tuned(tmp_path / "runs", budget=2, executor=HereExecutor(most=7), **given)
+    executor = HereExecutor()
+    result, rounds = tuned(tmp_path / "runs", budget=2, runs=10, executor=executor, **given)
+    assert executor.made == ["tune0-0007", "tune0-0008", "tune0-0009"] and result.runs == 10
+    sizes = [run.facts.extra["size"] for run in RunStore.open(tmp_path / "runs").read()]
+    assert sizes[:6] == [8, 16, 32, 8, 16, 32] and set(sizes) <= {8, 16, 32}
+    assert all(now.prospect is not None and now.best is None for now in rounds)
+    assert result.choice is not None and result.schedule_file == tmp_path / "runs.plan.json"
+    assert result.best is None and not result.ended_early
+    with pytest.raises(SweepError, match="size"):
+        tuned(tmp_path / "runs", budget=2, **{**given, "size": 64})
+
+
+def test_a_plan_beyond_the_sizes_has_a_forecast_and_the_job_is_run_once_if_asked_for(tmp_path):
+    given = {"function": "sized", "sizes": (8, 16, 32), "size": 64, "runs": 9, "budget": 9}
+    result, _ = tuned(tmp_path / "runs", fit={"updates": 20, "members": 1}, final=True, **given)
+    assert result.plan is not None and result.plan.schedule == result.schedule and result.note == ""
+    assert result.final is not None
+    assert RunStore.open(tmp_path / "runs").read([result.final[0]])[0].facts.extra["size"] == 64

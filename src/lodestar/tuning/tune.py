@@ -88,6 +88,11 @@ class TuneResult:
     edge: str = ""
 
     @property
+    def limit(self) -> str:
+        """What it ended for, where it did not end early."""
+        return "the budget is spent" if self.spent > self.budget - 1 else "no more trials were asked for"
+
+    @property
     def schedule(self) -> Schedule | None:
         """The schedule to use: the plan's, or what was chosen where no forecaster could be fitted."""
         if self.plan is not None:
@@ -135,12 +140,13 @@ def tune(
 ) -> TuneResult:
     """Tune the schedule of `function` (or a shell `command`) with the work of `budget` full runs; runs go into `out`.
 
-    At most so many trials as `runs`, where it is given. The other words are `run_sweep`'s. `space="averaged"` is for a job that averages its weights, whose rates may
-    stay high to the end. With `sizes` the function gets `size`; the largest is the full job, and a run of a smaller
-    one counts for its share of the work. A `size` beyond them is a full job that is never run: the plan is for it. With
-    `spend_all` it does not end before the budget is spent. `final` makes one more run of the full job, beyond the
-    budget, that the forecaster steers. `fit` are words for `lodestar.fit`, which makes it; without it (False) there is
-    no forecaster. Called again after a kill, it goes on; with a larger budget, it goes further.
+    At most so many trials as `runs`, where it is given. The other words are `run_sweep`'s. `space="averaged"` is for a
+    job that averages its weights, whose rates may stay high to the end. With `sizes` the function gets `size`; the
+    largest is the full job, and a run of a smaller one counts for its share of the work. A `size` beyond them is a full
+    job that is never run: the plan is for it. With `spend_all` it does not end before the budget is spent. `final`
+    makes one more run of the full job, beyond the budget, that the forecaster steers. `fit` are words for
+    `lodestar.fit`, which makes it; without it (False) there is no forecaster. Called again after a kill, it goes on;
+    with a larger budget, it goes further.
     """
     if not (math.isfinite(budget) and budget >= 1):
         raise ValueError(f"budget is counted in full runs and must be at least 1, got {budget}. Fix: budget=20")

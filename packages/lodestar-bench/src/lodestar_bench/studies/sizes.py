@@ -4,8 +4,8 @@ Comes in: a task, what is made smaller (width, batch or length), a form of the o
 as lines of JSON, one for each contestant, as soon as its runs are made; a second call goes on where the first ended:
 
 - the plan of a forecaster fitted to runs at 1/16, 1/8 and 1/4, replayed; and the same steered (width);
-- the plan of `lodestar tune --sizes ... --size ...`, which picks each small run by what it tells of the full job, with the
-  work of two full runs and thirty runs at most (width);
+- the plan of `lodestar tune --sizes ... --size ...`, which picks each small run by what it tells of the full job, with
+  the work of two full runs and thirty runs at most (width);
 - the winner of that sweep replayed as it is, and by the square-root rule;
 - release one's way: a forecaster that knows no sizes, steered;
 - plain schedules tuned with 25 *full* runs each.
