@@ -168,8 +168,7 @@ def round_table(now: "Round") -> "Table":
 def _show(result: "TuneResult", metric: str, out: str) -> None:
     from lodestar.planning.words import describe
 
-    why = "nothing more was to be gained" if result.ended_early else result.limit
-    _screen.say(f"{result.spent:.1f} of {result.budget:g} runs spent on {result.runs} trials; {why}.", "bold")
+    _screen.say(f"{result.spent:.1f} of {result.budget:g} runs spent on {result.runs} trials; {result.ended}.", "bold")
     if result.best is not None:
         _screen.say(f"Best {metric} of a trial: {result.best[1]:.4g} ({result.best[0]})")
     if result.note:

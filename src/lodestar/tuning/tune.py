@@ -8,6 +8,7 @@ moment, the same call goes on: the store and the sweep's journal are all its mem
 """
 
 import dataclasses
+import enum
 import math
 import re
 import time
@@ -61,6 +62,14 @@ class Round:
     thought: float = 0.0
 
 
+class Ended(enum.StrEnum):
+    """Why a tuning tries no more."""
+
+    EARLY = "nothing more was to be gained"
+    BUDGET = "the budget is spent"
+    RUNS = "no more trials were asked for"
+
+
 @dataclasses.dataclass(frozen=True)
 class TuneResult:
     """What tuning left. `plan` and `forecaster` are None where they could not be made: `note` then says why.
@@ -77,7 +86,7 @@ class TuneResult:
     runs: int
     pruned: int
     best: tuple[str, float] | None
-    ended_early: bool
+    ended: Ended
     plan: SchedulePlan | None
     forecaster: Path | None
     final: tuple[str, float] | None
@@ -88,9 +97,9 @@ class TuneResult:
     edge: str = ""
 
     @property
-    def limit(self) -> str:
-        """What it ended for, where it did not end early."""
-        return "the budget is spent" if self.spent > self.budget - 1 else "no more trials were asked for"
+    def ended_early(self) -> bool:
+        """Before the budget was spent, since nothing was to be gained."""
+        return self.ended is Ended.EARLY
 
     @property
     def schedule(self) -> Schedule | None:
@@ -100,7 +109,8 @@ class TuneResult:
         return None if self.choice is None else self.choice.schedule
 
     def as_dict(self) -> dict[str, Any]:
-        plain = {key: value for key, value in vars(self).items() if key not in ("plan", "choice")}
+        plain = {key: value for key, value in vars(self).items() if key not in ("plan", "choice", "ended")}
+        plain["ended_early"], plain["ended"] = self.ended_early, str(self.ended)
         plain["schedule"] = None if self.schedule is None else describe(self.schedule.rates)
         plain["schedule_file"] = self.schedule_file and str(self.schedule_file)
         for key in ("best", "final"):
@@ -143,10 +153,10 @@ def tune(
     At most so many trials as `runs`, where it is given. The other words are `run_sweep`'s. `space="averaged"` is for a
     job that averages its weights, whose rates may stay high to the end. With `sizes` the function gets `size`; the
     largest is the full job, and a run of a smaller one counts for its share of the work. A `size` beyond them is a full
-    job that is never run: the plan is for it. With `spend_all` it does not end before the budget is spent. `final`
-    makes one more run of the full job, beyond the budget, that the forecaster steers. `fit` are words for
-    `lodestar.fit`, which makes it; without it (False) there is no forecaster. Called again after a kill, it goes on;
-    with a larger budget, it goes further.
+    job that is never run: the plan is for it, and another one is planned for from the same runs. With `spend_all` it
+    does not end before the budget is spent. `final` makes one more run of the full job, beyond the budget, that the
+    forecaster steers. `fit` are words for `lodestar.fit`, which makes it; without it (False) there is no forecaster.
+    Called again after a kill, it goes on; with a larger budget, it goes further.
     """
     if not (math.isfinite(budget) and budget >= 1):
         raise ValueError(f"budget is counted in full runs and must be at least 1, got {budget}. Fix: budget=20")
@@ -190,7 +200,7 @@ class _Work:
     def carry_on(
         self, budget: float, on_round: Callable[[Round], None] | None, *, final: bool, fit: Mapping[str, Any] | bool
     ) -> TuneResult:
-        early = self._rounds(budget, on_round)
+        ended = self._rounds(budget, on_round)
         runs = self.runs()
         words = {} if fit is True else fit
         choice = self._choice(runs)
@@ -208,7 +218,7 @@ class _Work:
         last, told = self._final(runs, chosen, by, begun) if final and chosen is not None else (None, "")
         pruned = sum(run.status is Status.CUT_SHORT for run in runs)
         spent, best = self.sizes.spent(runs), _best(self.sizes.of_full(runs))
-        facts = (self.store.address, budget, spent, len(runs), pruned, best, early)
+        facts = (self.store.address, budget, spent, len(runs), pruned, best, ended)
         kept = None if chosen is None else self._schedule_file
         edge = "" if chosen is None else _edge(chosen.peak, self.space.peak)
         return TuneResult(*facts, planned, file, last, note, told, choice, kept, edge)
@@ -253,15 +263,15 @@ class _Work:
         names = [row.name for row in there if re.fullmatch(rf"tune{self.seed}-\d+", row.name)]
         return list(self.store.read(sorted(names))) if names else []
 
-    def _rounds(self, budget: float, on_round: Callable[[Round], None] | None) -> bool:
-        """Trials until the budget is spent, or nothing is to be gained: then True."""
+    def _rounds(self, budget: float, on_round: Callable[[Round], None] | None) -> Ended:
+        """Trials until the budget is spent, or nothing is to be gained."""
         runs = self.runs()
         number, idle, fruitless = 1 + max((int(run.name.rpartition("-")[2]) for run in runs), default=-1), 0, 0
         thought = 0.0
         while (left := budget - self.sizes.spent(runs)) >= self.sizes.least(runs) / 2:
             slots = self.executor.slots if self.most is None else min(self.executor.slots, self.most - len(runs))
             if slots < 1:
-                return False
+                return Ended.RUNS
             wanted = self.sizes.next(runs, slots, left)
             began = time.thread_time()
             prospect = self._prospect(runs, wanted, number, left)
@@ -271,14 +281,14 @@ class _Work:
                 best = _best(self.sizes.of_full(runs))
                 on_round(Round(budget, self.sizes.spent(runs), len(runs), best, prospect, thought))
             if idle >= _ROUNDS and not self.spend_all:
-                return True
+                return Ended.EARLY
             result = self._make(prospect.trials if prospect is not None else self._drawn(number, wanted))
             number, before, runs = number + len(wanted), len(runs), self.runs()
             fruitless = fruitless + 1 if len(runs) == before else 0
             if fruitless >= _FAILED:
                 why = f": {result.failed[-1].reason}" if result.failed else ""
                 raise SweepError(f"the trials of the last {_FAILED} rounds all failed{why}. Fix: mend the cause first")
-        return False
+        return Ended.BUDGET
 
     def _prospect(
         self, runs: Sequence[Run], wanted: Sequence[float | None], number: int, left: float
@@ -303,8 +313,6 @@ class _Work:
         identity = {**self.job.as_dict(), "tune": dict(self.space.identity()), "seed": self.seed}
         if self.sizes.values:
             identity["sizes"] = list(self.sizes.values)
-        if self.sizes.beyond is not None:
-            identity["size"] = self.sizes.beyond
         return run_trials(
             job or self.job,
             trials,
