@@ -99,3 +99,17 @@ def test_ctrl_c_says_how_to_go_on(folder):
 def test_sizes_that_cannot_be_are_a_usage_error(folder):
     done = CliRunner().invoke(app, ["tune", "tuned_job.py:train", "--out", "runs", "--sizes", "16,0"])
     assert done.exit_code == 2 and "sizes must be numbers above 0" in done.output.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--size", "256"], "must be at least two, got none"),
+        (["--sizes", "16,32", "--size", "0"], "size must be a number above 0, got 0"),
+        (["--sizes", "16,32", "--size", "32"], "size=32 is one of the sizes that are run"),
+        (["--sizes", "16,32", "--size", "9999"], "312 times beyond the sizes that are run"),
+    ],
+)
+def test_a_job_that_cannot_be_is_a_usage_error(folder, options, said):
+    done = CliRunner().invoke(app, ["tune", "tuned_job.py:train", "--out", "runs", *options])
+    assert done.exit_code == 2 and said in " ".join(done.output.replace("│", " ").split())

@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from tests.responding import TOTAL, drawn, run_of, runs
@@ -5,10 +7,12 @@ from tests.responding import TOTAL, drawn, run_of, runs
 from lodestar.runs import Direction, Facts, Series, Status
 from lodestar.schedules import Schedule, parse
 from lodestar.sweep import QuasiRandom, Range
-from lodestar.tuning.propose import Prospect, expected_gain, propose, within
+from lodestar.tuning.choose import candidates, choose, read_tried
+from lodestar.tuning.propose import Prospect, expected_gain, propose, told_gain, within
 from lodestar.tuning.sizes import Sizes
 
 SPACE = QuasiRandom(peak=Range(3e-4, 1e-2, log=True))
+WIDE = QuasiRandom(peak=Range(3e-4, 1e-1, log=True))
 
 
 @pytest.fixture(scope="module")
@@ -69,13 +73,48 @@ def sized(size: float, seed: int):
     return run.replace(lr=lr, facts=Facts(extra={"size": size}))
 
 
-def test_a_proposal_moves_with_the_size():
-    past = [sized(size, seed) for seed in range(8) for size in (16, 64)]
-    given = {"number": 16, "seed": 0, "sizes": Sizes((16, 64))}
-    small, full = (propose(past, SPACE, [size], TOTAL, **given) for size in (16, 64))  # the same one, at each size
-    assert small is not None and full is not None
-    assert [found.trials[0].settings["size"] for found in (small, full)] == [16, 64]
-    assert small.trials[0].schedule is not None and full.trials[0].schedule is not None
-    assert 2 < small.trials[0].schedule.peak / full.trials[0].schedule.peak < 8
-    ends = [run.final_metric for run in past if run.facts.extra["size"] == 64]
-    assert small.final == full.final and max(ends) - 0.05 < full.final < 1.0  # of the full job, both
+def over(count: int) -> list:
+    return [sized(size, 10 * seed + size) for seed in range(count) for size in (8, 16, 32)]
+
+
+def test_the_plan_moves_with_the_size():
+    """The rate that is best at a quarter of the size is four times as high; here no run was as large as either job."""
+    past = over(8)
+    near, far = (choose(past, WIDE, TOTAL, seed=0, most=1e-1, sizes=Sizes((8, 16, 32), job)) for job in (64, 256))
+    assert near is not None and far is not None
+    mean = [float(np.mean(found.schedule.rates)) for found in (near, far)]
+    assert 1.8 < mean[0] / mean[1] < 5
+
+
+def test_the_exponent_is_learned_with_its_doubt():
+    few, many = (read_tried(over(count), Sizes((8, 16, 32), 128)) for count in (2, 12))
+    assert few is not None and many is not None
+    assert many.surface.exponent[0] == pytest.approx(1.0, abs=0.25)
+    assert many.surface.exponent[1] < few.surface.exponent[1] <= 0.25
+
+
+def test_for_a_job_beyond_the_sizes_a_trial_tells_most_for_its_work():
+    past, sizes = over(3), Sizes((8, 16, 32), 128)
+    found = propose(past, WIDE, [8, 8], TOTAL, number=9, seed=0, sizes=sizes, left=1.0)
+    assert found is not None and found.worth and found.gain > 0 and found.lower < found.final < found.upper
+    assert {trial.settings["size"] for trial in found.trials} <= {8, 16, 32}
+    assert found.trials[0].schedule != found.trials[1].schedule
+    little = propose(past, WIDE, [8], TOTAL, number=9, seed=0, sizes=sizes, left=0.05)
+    assert little is not None and little.trials[0].settings["size"] == 8  # the others take more than is left
+
+
+def test_what_a_trial_tells_is_less_where_all_is_known():
+    """Of schedules that are all alike there is nothing to choose, and nothing to be told."""
+    past = read_tried(over(4), Sizes((8, 16, 32), 128))
+    assert past is not None
+    _, rates = candidates(WIDE, 0)
+    gains = told_gain(past.surface, rates, rates, math.log(8 / 128), 0)
+    alike = told_gain(past.surface, np.repeat(rates[:1], 20, axis=0), rates, math.log(8 / 128), 0)
+    assert gains.max() > 0.01 * past.surface.scale
+    assert np.isfinite(alike).any() and alike[np.isfinite(alike)].max() < 1e-6
+
+
+def test_rates_that_diverge_at_one_size_are_moved_to_another():
+    fine, lost = (run_of(parse(f"constant:{peak}", TOTAL), 1) for peak in (1e-3, 4e-3))
+    found = within([fine, lost.replace(status=Status.DIVERGED)], WIDE, lambda run: 0.25)
+    assert found.peak.high == pytest.approx(5e-4)

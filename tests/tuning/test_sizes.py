@@ -43,3 +43,33 @@ def test_what_is_left_of_the_budget_limits_the_sizes():
     sizes = Sizes((8, 32))
     assert sizes.next([run_at(8, n) for n in range(8)], 4, 0.3) == [8]  # a full run would take more than is left
     assert sizes.least([]) == 1 / 4
+
+
+def test_of_a_job_that_is_never_run_the_size_is_stated_and_the_parameters_are_drawn_on():
+    runs = [run_at(8, 0, parameters=100, batch_size=4), run_at(16, 1, parameters=400, batch_size=4)]
+    sizes = Sizes((8, 16), 64)
+    assert sizes.full == 64 and sizes.of_full(runs) == []
+    assert sizes.share(16, runs) == pytest.approx(1 / 16) and sizes.share(16) == 1 / 4
+    job = sizes.job(runs)
+    assert job["parameters"] == pytest.approx(6400) and job["batch_size"] == 4
+    assert Sizes((8, 16), 64).job([run_at(8, 0)])["width"] == 64
+
+
+def test_for_a_job_that_is_never_run_sizes_take_turns_at_first():
+    assert Sizes((8, 16), 64).next([], 4, 9.0) == [8, 16, 8, 16]
+
+
+@pytest.mark.parametrize(
+    ("values", "job", "said"),
+    [
+        ((8, 16), 0, "size must be a number above 0, got 0"),
+        ((8, 16), float("nan"), "size must be a number above 0, got nan"),
+        ((), 64, "at least two, got none"),
+        ((8,), 64, "at least two, got 8"),
+        ((8, 16), 16, "size=16 is one of the sizes that are run"),
+        ((8, 16), 3200, "lies 200 times beyond the sizes that are run"),
+    ],
+)
+def test_a_job_that_cannot_be_is_a_sentence(values, job, said):
+    with pytest.raises(ValueError, match=said):
+        Sizes(values, job)

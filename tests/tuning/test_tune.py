@@ -10,7 +10,7 @@ from lodestar.schedules import Schedule
 from lodestar.sweep import QuasiRandom
 from lodestar.tuning import Round, tune
 from lodestar.tuning.choose import candidates, numbers_at
-from lodestar.tuning.tune import _edge
+from lodestar.tuning.tune import Ended, _edge
 
 
 def tuned(out, *, function: str = "train", **options):
@@ -47,6 +47,11 @@ def test_where_weights_are_averaged_rates_may_stay_high(tmp_path):
     assert result.choice is not None and max(floors) > 0.1
     with pytest.raises(ValueError, match="space must be one of sobol, averaged, got"):
         tuned(tmp_path / "other", budget=4, space="paper")
+
+
+def test_no_trials_at_all_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"runs must be at least 1, got 0. Fix"):
+        tuned(tmp_path / "runs", runs=0)
 
 
 def test_a_budget_below_one_run_is_refused(tmp_path):
@@ -135,3 +140,27 @@ def test_other_sizes_are_another_tuning(tmp_path):
     tuned(tmp_path / "runs", function="sized", sizes=(16, 64), budget=1)
     with pytest.raises(SweepError, match=r"sizes"):
         tuned(tmp_path / "runs", function="sized", sizes=(16, 32), budget=4)
+
+
+def test_a_job_beyond_the_sizes_is_planned_for_and_never_run(tmp_path):
+    given = {"function": "sized", "sizes": (8, 16, 32), "size": 128, "peak": (3e-4, 1e-1)}
+    with pytest.raises(KeyboardInterrupt):
+        tuned(tmp_path / "runs", budget=2, executor=HereExecutor(most=7), **given)
+    executor = HereExecutor()
+    result, rounds = tuned(tmp_path / "runs", budget=2, runs=10, executor=executor, **given)
+    assert executor.made == ["tune0-0007", "tune0-0008", "tune0-0009"] and result.runs == 10
+    sizes = [run.facts.extra["size"] for run in RunStore.open(tmp_path / "runs").read()]
+    assert sizes[:6] == [8, 16, 32, 8, 16, 32] and set(sizes) <= {8, 16, 32}
+    assert all(now.prospect is not None and now.best is None for now in rounds)
+    assert result.choice is not None and result.schedule_file == tmp_path / "runs.plan.json"
+    assert result.best is None and result.ended is Ended.RUNS
+    other, _ = tuned(tmp_path / "runs", budget=1, **{**given, "size": 48})  # from the same runs
+    assert other.runs == 10 and other.choice is not None and other.choice.schedule != result.choice.schedule
+
+
+def test_a_plan_beyond_the_sizes_has_a_forecast_and_the_job_is_run_once_if_asked_for(tmp_path):
+    given = {"function": "sized", "sizes": (8, 16, 32), "size": 64, "runs": 9, "budget": 9}
+    result, _ = tuned(tmp_path / "runs", fit={"updates": 20, "members": 1}, final=True, **given)
+    assert result.plan is not None and result.plan.schedule == result.schedule and result.note == ""
+    assert result.final is not None
+    assert RunStore.open(tmp_path / "runs").read([result.final[0]])[0].facts.extra["size"] == 64

@@ -35,6 +35,11 @@ def tune_command(
             metavar="N,N,...", help="Also learn from smaller sizes; your function gets size, the largest is the job."
         ),
     ] = None,
+    size: Annotated[
+        float | None,
+        Option(metavar="N", help="The job's size, beyond all --sizes: it is never run, and the plan is for it."),
+    ] = None,
+    runs: Annotated[int | None, Option(min=1, help="Most trials, whatever the budget.")] = None,
     seed: Annotated[int, Option(min=0, help="Seed of the trials.")] = 0,
     metric: Annotated[str, Option(metavar="NAME", help="What your metric is called.")] = "metric",
     direction: Annotated[str, Option(metavar="max|min", help="Which metric is better.")] = "max",
@@ -72,6 +77,11 @@ def tune_command(
     a smaller one counts for its share of the work, and each size gets the same work, so small ones get more runs.
     Trials of several sizes cannot be ranked together, so none of them is stopped early.
 
+    With --size 256 the job itself is never run. After two trials of each of --sizes, each next one is the schedule and
+    the size that tell most of the job's plan for their work, and the whole budget is spent; 2 is a good one. Every run
+    of any size counts: in one surface, a rate counts as rate x size^a, and a is averaged over by how well it explains
+    the runs, from a prior of 0.5 +- 0.25.
+
     With --final, one more run of the job is steered: your function must ask schedule(step) as it goes. One that asks
     for all rates first, and a shell command, follow the plan, and the output says so.
 
@@ -82,6 +92,7 @@ def tune_command(
       lodestar tune my_module:train --budget 20 --out runs
       lodestar tune my_module:train --steps 2000 --budget 10 --out runs --peak 1e-4 1e-2 --final
       lodestar tune my_module:train --steps 2000 --budget 10 --out runs --sizes 16,32,64
+      lodestar tune my_module:train --steps 2000 --budget 2 --out small --sizes 16,32,64 --size 256
     """
     from lodestar.cli._sweep_table import SweepTable
     from lodestar.sweep.scales import Scales
@@ -102,6 +113,8 @@ def tune_command(
             peak=peak,
             space=space,
             sizes=None if sizes is None else Scales.of(sizes).sizes,
+            size=size,
+            runs=runs,
             executor=on,
             jobs=jobs,
             threads=threads,
@@ -155,8 +168,7 @@ def round_table(now: "Round") -> "Table":
 def _show(result: "TuneResult", metric: str, out: str) -> None:
     from lodestar.planning.words import describe
 
-    why = "nothing more was to be gained" if result.ended_early else "the budget is spent"
-    _screen.say(f"{result.spent:.1f} of {result.budget:g} runs spent on {result.runs} trials; {why}.", "bold")
+    _screen.say(f"{result.spent:.1f} of {result.budget:g} runs spent on {result.runs} trials; {result.ended}.", "bold")
     if result.best is not None:
         _screen.say(f"Best {metric} of a trial: {result.best[1]:.4g} ({result.best[0]})")
     if result.note:

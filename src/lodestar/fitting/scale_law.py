@@ -23,13 +23,9 @@ from lodestar.forecaster.forecaster import Forecaster
 from lodestar.forecaster.preprocessing.normaliser import LOSS, METRIC
 from lodestar.forecaster.response.gaussian import Kernel
 from lodestar.forecaster.response.history import CELLS, Clock
-from lodestar.forecaster.scale_law import QUANTITIES, SIZES, Quantity, ScaleLaw
+from lodestar.forecaster.scale_law import PRIORS, QUANTITIES, SIZES, Quantity, ScaleLaw
 from lodestar.runs.run import Run
 
-# Mean and deviation of the exponents before any run has spoken. Width: nanochat and the square-root rule have 0.5, muP
-# 1 for hidden matrices, Porian et al. N^-0.36, Microsoft N^-0.23; parameters grow about as width^2. Batch: rates go
-# with its square root (Malladi et al. 2022). Length: Step Law has D^0.307, Microsoft D^-0.32: signs differ, so none.
-PRIORS = {"width": (0.5, 0.25), "parameters": (0.25, 0.15), "batch_size": (-0.5, 0.25), "total_steps": (0.0, 0.2)}
 LEAST_STATED = 0.5  # of the runs must state a quantity, or it is left out
 _LEAST_RUNS = 6  # finished ones, to learn an exponent from
 _MOST_RUNS = 200

@@ -19,6 +19,10 @@ from lodestar.forecaster.preprocessing.transform import Kind, Transform
 LENGTH = "total_steps"
 SIZES = ("width", "parameters")
 QUANTITIES = (*SIZES, "batch_size", LENGTH)
+# Mean and deviation of the exponents before any run has spoken. Width: nanochat and the square-root rule have 0.5, muP
+# 1 for hidden matrices, Porian et al. N^-0.36, Microsoft N^-0.23; parameters grow about as width^2. Batch: rates go
+# with its square root (Malladi et al. 2022). Length: Step Law has D^0.307, Microsoft D^-0.32: signs differ, so none.
+PRIORS = {"width": (0.5, 0.25), "parameters": (0.25, 0.15), "batch_size": (-0.5, 0.25), "total_steps": (0.0, 0.2)}
 MOST_BEYOND = 100.0  # times the largest known value: further out, a straight line is no guess worth making
 DIMINISHED, DIMINISHED_DOUBT = 0.6, 0.4  # of a slope, beyond the known values: 0.43 and 0.78 on the two tasks looked at
 _NEAR = 1.01  # values that differ by less are the same

@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from lodestar._extras import need
 from lodestar.forecaster.preprocessing.transform import Transform, metric_transform
+from lodestar.forecaster.scale_law import PRIORS
 from lodestar.runs import Direction, Run, Status
 from lodestar.schedules import Schedule, parse
 from lodestar.sweep.spaces import QuasiRandom, Range
+from lodestar.tuning.sizes import Sizes, size_of
 from lodestar.tuning.surface import Surface, fit_surface, lowest
 
 CELLS = 50
@@ -67,36 +69,53 @@ class Tried:
         return lower, upper
 
 
-def read_tried(runs: Sequence[Run]) -> Tried | None:
+def read_tried(runs: Sequence[Run], sizes: Sizes | None = None) -> Tried | None:
     """None while fewer than three runs have finished, or all at one value.
 
-    A run that was stopped counts as no better than the middling one that finished, and it may be much worse; one that
-    diverged as the worst there is.
+    A run that was stopped counts as no better than the middling one of its size that finished, and it may be much
+    worse; one that diverged as the worst there is.
     """
+    sizes = sizes or Sizes()
     runs = [run for run in runs if len(run.metric) or run.status is Status.DIVERGED]
     finished = [run for run in runs if run.status is Status.FINISHED and math.isfinite(run.final_metric)]
     if len(finished) < _LEAST or len({run.final_metric for run in finished}) < 2:
         return None
     sign = 1.0 if finished[0].direction is Direction.MAX else -1.0
     units = metric_transform(np.concatenate([run.metric.values for run in finished]), finished[0].direction)
-    ends = np.array([sign * float(units.forward(run.final_metric)) for run in finished])
-    middle, low = float(np.median(ends)), lowest(ends)
-    worth, doubt, known = [], [], []
-    for run in runs:
-        rates = schedule_of(run)
-        if rates is None:
-            continue
-        whole = run.status is Status.FINISHED and math.isfinite(run.final_metric)
-        lost = run.status is Status.DIVERGED or not math.isfinite(run.metric.values[-1])
-        last = low if lost else sign * float(units.forward(run.metric.values[-1]))
-        worth.append(last if whole else min(max(last, low), middle))
-        doubt.append(0.0 if whole or lost else (middle - low) / 2)
-        known.append((run.name, rates))
+    known: list[tuple[Run, Array, float, float, float]] = []
+    for apart, alike in _by_size(runs, sizes).items():
+        whole = [run for run in alike if run.status is Status.FINISHED and math.isfinite(run.final_metric)]
+        ends = np.array([sign * float(units.forward(run.final_metric)) for run in whole])
+        if len(ends):
+            known += [(*made, apart) for run in alike if (made := _worth(run, ends, units, sign)) is not None]
     if len(known) < _LEAST:
         return None
-    rates = np.stack([rates for _, rates in known])
-    surface = fit_surface(rates, np.array(worth), np.array(doubt))
-    return Tried(tuple(name for name, _ in known), rates, surface, units, sign)
+    order = {id(run): place for place, run in enumerate(runs)}
+    known.sort(key=lambda row: order[id(row[0])])
+    made, rates, worth, doubt, apart = zip(*known, strict=True)
+    options = (np.stack(rates), np.array(worth), np.array(doubt), np.array(apart))
+    surface = fit_surface(*options, PRIORS["width"])
+    return Tried(tuple(run.name for run in made), options[0], surface, units, sign)
+
+
+def _by_size(runs: Sequence[Run], sizes: Sizes) -> dict[float, list[Run]]:
+    """Runs by the logarithm of their size over that of the job."""
+    found: dict[float, list[Run]] = {}
+    for run in runs:
+        found.setdefault(sizes.apart(size_of(run)) if sizes.values else 0.0, []).append(run)
+    return found
+
+
+def _worth(run: Run, ends: Array, units: Transform, sign: float) -> tuple[Run, Array, float, float] | None:
+    """Its rates, what its end was worth among those of its size, and how far that is in doubt."""
+    rates = schedule_of(run)
+    if rates is None:
+        return None
+    middle, low = float(np.median(ends)), lowest(ends)
+    whole = run.status is Status.FINISHED and math.isfinite(run.final_metric)
+    lost = run.status is Status.DIVERGED or not math.isfinite(run.metric.values[-1])
+    last = low if lost else sign * float(units.forward(run.metric.values[-1]))
+    return run, rates, last if whole else min(max(last, low), middle), 0.0 if whole or lost else (middle - low) / 2
 
 
 def schedule_of(run: Run) -> Array | None:
@@ -152,17 +171,24 @@ def numbers_at(space: QuasiRandom, point: Array) -> dict[str, float]:
     return {name: float(f"{value:.6g}") for name, value in found.items()}
 
 
-def choose(runs: Sequence[Run], space: QuasiRandom, total_steps: int, *, seed: int, most: float) -> Choice | None:
-    """The schedule to end with; `most` is the highest peak rate that may be asked for. None where no run finished."""
-    tried = read_tried(runs)
+def choose(
+    runs: Sequence[Run], space: QuasiRandom, total_steps: int, *, seed: int, most: float, sizes: Sizes | None = None
+) -> Choice | None:
+    """The schedule to end with; `most` is the highest peak rate that may be asked for. None where no run finished.
+
+    Over several sizes it is for the job.
+    """
+    sizes = sizes or Sizes()
+    tried = read_tried(runs, sizes)
     if tried is None:
-        return _best_seen(runs)
+        return _best_seen(sizes.of_full(runs))
     points, rates = candidates(space, seed)
     allowed = np.flatnonzero(rates.max(axis=1) <= most * (1 + 1e-9))
     centre, doubt = tried.surface(rates[allowed])
     best = allowed[np.argsort(-(centre - _DOUBTED * doubt), kind="stable")[:_AVERAGED]]
     numbers = numbers_at(space, points[best].mean(axis=0)) if len(best) else None
     fine = np.flatnonzero(tried.rates.max(axis=1) <= most * (1 + 1e-9))
+    fine = fine[:0] if sizes.values else fine  # a smaller job's schedule is none of this one's
     names = [tried.names[place] for place in fine]
     options = list(tried.rates[fine])
     if numbers is not None:

@@ -3,37 +3,31 @@
 Comes in: the runs so far. Goes out: schedules, what they are expected to gain, and the forecast of the best. Of some
 hundred quasi-random schedules, those of the largest expected improvement are taken. The best so far is the model's
 reading of the schedules tried, not the luckiest run; only what the model does not know counts as a chance, luck does
-not. The model is a surface over schedules, fitted in milliseconds. Runs of several sizes ask for more: a response is
-fitted to their curves, and they are brought into the units of one by the law over sizes that they teach; what is
-forecast is the full job.
+not. The model is a surface over schedules, fitted in milliseconds. Over several sizes it is one surface for all, whose
+rates count by a power of the size: a trial is to make the job's own plan better, whatever size it is tried at.
 """
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar._errors import PrepareError
-from lodestar.fitting.dataset import prepare
-from lodestar.fitting.response.cells import cell_runs
-from lodestar.fitting.response.response import fit_response
-from lodestar.fitting.scale_law import one_scale
-from lodestar.forecaster.response.history import CELLS
-from lodestar.forecaster.response.response import Response
-from lodestar.forecaster.scale_law import ScaleLaw
-from lodestar.runs import Direction, Run, Status
-from lodestar.runs.scale import scale_of
+from lodestar.runs import Run, Status
 from lodestar.schedules import trapezoid
 from lodestar.sweep.spaces import QuasiRandom, Range
 from lodestar.sweep.trial import Trial
-from lodestar.tuning.choose import candidates, numbers_at, read_tried
-from lodestar.tuning.sizes import Sizes, quantities
+from lodestar.tuning.choose import Tried, candidates, numbers_at, read_tried
+from lodestar.tuning.sizes import Sizes, size_of
+from lodestar.tuning.surface import Surface
 
-_DRAWN = 512
-_LEVEL = 0.8
+Array, Places = NDArray[np.float64], NDArray[np.int64]
+
 _WORTH = 0.25  # an expected gain below this share of what luck does to a run is none
+_WANTED, _TRIED, _DRAWS = 48, 64, 120  # schedules of the job, those that may be tried, and joint draws of both
+_NODES = np.array([-1.8570, -0.8327, 0.0, 0.8327, 1.8570])  # of a normal variable, in five equal parts or nearly
+_WEIGHTS = np.array([0.0802, 0.2410, 0.3576, 0.2410, 0.0802])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,41 +55,75 @@ def propose(
     number: int,
     seed: int,
     sizes: Sizes | None = None,
+    left: float = math.inf,
 ) -> Prospect | None:
-    """The next trials, so many or one of each size, named from `number` on; None while there are too few runs."""
+    """The next trials, so many or one of each size, named from `number` on; None while there are too few runs.
+
+    For a job beyond the sizes each is of the size at which it tells most for its work, with so much work `left`.
+    """
     wanted: Sequence[float | None] = [None] * count if isinstance(count, int) else count
-    if sizes is None or not sizes.values:
-        return _by_surface(runs, space, len(wanted), total_steps, number, seed)
-    return _by_response(runs, space, wanted, total_steps, number, seed, sizes)
-
-
-def _by_surface(
-    runs: Sequence[Run], space: QuasiRandom, count: int, total_steps: int, number: int, seed: int
-) -> Prospect | None:
-    tried = read_tried(runs)
+    sizes = sizes or Sizes()
+    tried = read_tried(runs, sizes)
     if tried is None:
         return None
     points, rates = candidates(space, seed)
-    allowed = np.flatnonzero(rates.max(axis=1) <= within(runs, space).peak.high * (1 + 1e-9))
-    if not len(allowed):
+    job = _allowed(runs, space, rates, tried.surface, sizes, None)
+    options: Sequence[float | None] = sizes.within(runs, left) if sizes.beyond is not None else [*dict.fromkeys(wanted)]
+    places = {size: _allowed(runs, space, rates, tried.surface, sizes, size) for size in options}
+    if not len(job) or not all(map(len, places.values())):
         return None
-    centre, doubt = tried.surface(rates[allowed])
-    best = float(tried.surface(tried.rates)[0].max())
-    gains = expected_gain(centre - best, doubt)
-    places = [np.arange(first, len(gains), count) for first in range(min(count, len(gains)))]
-    picked = [part[np.argmax(gains[part])] for part in places]
-    top, gain = int(np.argmax(centre - doubt)), float(gains[picked].max())
+    gains = {size: _gains(tried, rates, job, places[size], sizes, size, seed + number) for size in options}
+    trials, best_gain = [], 0.0
+    for order, given in enumerate(wanted):
+        picked = [_pick(gains[size], size, order, len(wanted)) for size in (options if sizes.beyond else [given])]
+        gain, size, place = max(picked, key=lambda found: found[0] / sizes.share(found[1], runs))
+        trials.append(_trial(numbers_at(space, points[places[size][place]]), number + order, total_steps, seed, size))
+        best_gain = max(best_gain, gain)
+    centre, doubt = tried.surface(rates[job])
+    top, best = int(np.argmax(centre - doubt)), _best(tried, centre, sizes)
     return Prospect(
-        tuple(
-            trial_of(numbers_at(space, points[allowed[place]]), number + order, total_steps, seed)
-            for order, place in enumerate(picked)
-        ),
-        abs(tried.final(best + gain) - tried.final(best)),
+        tuple(trials),
+        abs(tried.final(best + best_gain) - tried.final(best)),
         tried.final(centre[top]),
         *tried.interval(centre[top], doubt[top]),
-        gain >= _WORTH * tried.surface.luck,
+        sizes.beyond is not None or best_gain >= _WORTH * tried.surface.luck,
         len(tried.names),
     )
+
+
+def _pick(gains: Array, size: float | None, order: int, count: int) -> tuple[float, float | None, int]:
+    """The best of every `count`-th place, so that trials made at once differ: its gain, the size, and the place."""
+    part = np.arange(order, len(gains), count)
+    place = int(part[np.argmax(gains[part])]) if len(part) else int(np.argmax(gains))
+    return float(gains[place]), size, place
+
+
+def _best(tried: Tried, centre: Array, sizes: Sizes) -> float:
+    """What the best known schedule is expected to be worth: of those tried, or over sizes of all."""
+    return float(centre.max()) if sizes.values else float(tried.surface(tried.rates)[0].max())
+
+
+def _gains(
+    tried: Tried, rates: Array, job: Places, places: Places, sizes: Sizes, size: float | None, seed: int
+) -> Array:
+    """What a trial at each of some places is expected to gain."""
+    surface = tried.surface
+    if not sizes.values:
+        centre, doubt = surface(rates[places])
+        return expected_gain(centre - float(surface(tried.rates)[0].max()), doubt)
+    return told_gain(surface, rates[job], rates[places], sizes.apart(size), seed)
+
+
+def _allowed(
+    runs: Sequence[Run], space: QuasiRandom, rates: Array, surface: Surface, sizes: Sizes, size: float | None
+) -> Places:
+    """The candidates that may be tried at a size: not those of rates above which runs diverged."""
+    high = within(runs, space, lambda run: math.exp(_apart(run, sizes, size) * surface.exponent[0])).peak.high
+    return np.flatnonzero(rates.max(axis=1) <= high * (1 + 1e-9))
+
+
+def _apart(run: Run, sizes: Sizes, size: float | None) -> float:
+    return sizes.apart(size_of(run)) - sizes.apart(size) if sizes.values else 0.0
 
 
 def trial_of(numbers: Mapping[str, float], number: int, total_steps: int, seed: int) -> Trial:
@@ -105,76 +133,9 @@ def trial_of(numbers: Mapping[str, float], number: int, total_steps: int, seed: 
     return Trial(name_of(number, seed), 1000 * seed + number, total_steps, schedule, shape)
 
 
-def _by_response(
-    runs: Sequence[Run],
-    space: QuasiRandom,
-    wanted: Sequence[float | None],
-    total_steps: int,
-    number: int,
-    seed: int,
-    sizes: Sizes,
-) -> Prospect | None:
-    try:
-        data, law = one_scale(prepare([run for run in runs if run.status is not Status.DIVERGED]))
-        fitted = fit_response(data, seed=seed)
-    except (PrepareError, ValueError, np.linalg.LinAlgError):  # nothing to be learned from these yet
-        return None
-    if fitted is None:
-        return None
-    response, sign = fitted[0], 1.0 if data.recipe.direction is Direction.MAX else -1.0
-    scales = _Scales(law, sizes, runs)
-    drawn = within(runs, space, scales).trials(_DRAWN, CELLS, seed=seed + number)
-    rates = np.stack([trial.schedule.rates for trial in drawn if trial.schedule is not None])
-    finals = response.finals(rates * scales.factor(None))
-    best = float(np.max(sign * response.finals(cell_runs(data).rates).centre))
-    gains = expected_gain(sign * finals.centre - best, finals.doubt)
-    places = (np.arange(first, len(gains), len(wanted)) for first in range(len(wanted)))
-    picked = [part[np.argmax(gains[part])] for part in places]
-    normaliser = data.recipe.normaliser if law is None else law.normaliser(data.recipe.normaliser, scales.full)
-    units, top = normaliser.metric, int(np.argmax(sign * finals.centre - finals.doubt))
-    final, lower, upper = _interval(response, units, finals.centre[top], finals.deviation[top])
-    gain = float(gains[picked].max())
-    luck = math.sqrt(max(float(finals.deviation[top] ** 2 - finals.doubt[top] ** 2), 0.0))
-    return Prospect(
-        tuple(
-            _trial(drawn[place], number + order, total_steps, seed, size, scales.moved(size))
-            for order, (place, size) in enumerate(zip(picked, wanted, strict=True))
-        ),
-        abs(float(units.inverse(sign * (best + gain)) - units.inverse(sign * best))),
-        final,
-        lower,
-        upper,
-        gain >= _WORTH * luck,
-        len(data),
-    )
-
-
-@dataclasses.dataclass(frozen=True)
-class _Scales:
-    """How rates of one size do what rates of another did. Space and forecasts are those of the full job."""
-
-    law: ScaleLaw | None
-    sizes: Sizes
-    runs: Sequence[Run]
-
-    @property
-    def full(self) -> dict[str, float]:
-        return self.sizes.job(self.runs)
-
-    def factor(self, run: Run | None) -> float:
-        """A rate of that run (None: of the full job) times this does what that rate did in the reference job."""
-        if self.law is None:
-            return 1.0
-        return self.law.factor(self.full if run is None else quantities(scale_of(run)))
-
-    def moved(self, size: float | None) -> float:
-        """A rate of the full job times this is the rate at that size."""
-        like = next((run for run in self.runs if size is not None and run.facts.extra.get("size") == size), None)
-        return 1.0 if like is None else self.factor(None) / self.factor(like)
-
-    def peak(self, run: Run) -> float:
-        """A run's peak rate, as the full job would have it."""
-        return run.peak_lr * (self.factor(run) / self.factor(None) if self.sizes.values else 1.0)
+def _trial(numbers: Mapping[str, float], number: int, total_steps: int, seed: int, size: float | None) -> Trial:
+    trial = trial_of(numbers, number, total_steps, seed)
+    return trial if size is None else dataclasses.replace(trial, settings={**trial.settings, "size": size})
 
 
 def expected_gain(ahead: NDArray[np.float64], doubt: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -185,10 +146,38 @@ def expected_gain(ahead: NDArray[np.float64], doubt: NDArray[np.float64]) -> NDA
     return ahead * below + doubt * np.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi)
 
 
-def within(runs: Sequence[Run], space: QuasiRandom, scales: _Scales | None = None) -> QuasiRandom:
-    """The space without the peak rates above which runs diverged; half of the way there, in the logarithm, stays."""
-    scales = scales or _Scales(None, Sizes(), runs)
-    peaks = [(run, scales.peak(run)) for run in runs]
+def told_gain(surface: Surface, wanted: Array, tried: Array, size: float, seed: int) -> Array:
+    """By how much each of some trials at a log size is expected to raise the best of the `wanted` schedules.
+
+    From joint draws of all of them: what a trial's end would tell of every schedule that is wanted, exponent included.
+    """
+    rng = np.random.default_rng([seed, 3])
+    ours = _some(surface(wanted)[0], _WANTED, rng)
+    theirs = _some(surface(tried, size)[0], _TRIED, rng)
+    both = np.concatenate([wanted[ours], tried[theirs]])
+    drawn = surface.draws(both, np.r_[np.zeros(len(ours)), np.full(len(theirs), size)], _DRAWS, rng)
+    middle = drawn.mean(axis=0)
+    apart = drawn - middle
+    told, seen = apart[:, : len(ours)], apart[:, len(ours) :]
+    reach = told.T @ seen / len(drawn) / np.sqrt((seen**2).mean(axis=0) + surface.luck**2)
+    best = middle[: len(ours), None, None] + reach[..., None] * _NODES
+    gains = np.full(len(tried), -np.inf)
+    gains[theirs] = best.max(axis=0) @ _WEIGHTS - middle[: len(ours)].max()
+    return gains
+
+
+def _some(centre: Array, most: int, rng: np.random.Generator) -> Places:
+    """Places of some of the better half, at random."""
+    better = np.argsort(-centre, kind="stable")[: max(len(centre) // 2, 1)]
+    return np.sort(rng.choice(better, min(most, len(better)), replace=False))
+
+
+def within(runs: Sequence[Run], space: QuasiRandom, moved: Callable[[Run], float] = lambda run: 1.0) -> QuasiRandom:
+    """The space without the peak rates above which runs diverged; half of the way there, in the logarithm, stays.
+
+    `moved` times a run's rate does at the size in question what that rate did at its own.
+    """
+    peaks = [(run, run.peak_lr * moved(run)) for run in runs]
     fine = [peak for run, peak in peaks if run.status is not Status.DIVERGED and math.isfinite(peak)]
     lost = [peak for run, peak in peaks if run.status is Status.DIVERGED and peak > max(fine, default=0.0)]
     if not fine or not lost:
@@ -197,20 +186,6 @@ def within(runs: Sequence[Run], space: QuasiRandom, scales: _Scales | None = Non
     return dataclasses.replace(space, peak=Range(min(space.peak.low, high), high, log=True))
 
 
-def _trial(drawn: Trial, number: int, total_steps: int, seed: int, size: float | None, moved: float) -> Trial:
-    assert drawn.schedule is not None
-    shape = {name: float(value) for name, value in drawn.settings.items()}
-    schedule = trapezoid(drawn.schedule.peak * moved, total_steps, **shape)
-    settings = shape if size is None else {**shape, "size": size}
-    return Trial(name_of(number, seed), 1000 * seed + number, total_steps, schedule, settings)
-
-
 def name_of(number: int, seed: int) -> str:
     """What the `number`-th trial is called."""
     return f"tune{seed}-{number:04d}"
-
-
-def _interval(response: Response, units, centre: float, deviation: float) -> tuple[float, float, float]:
-    half = response.mixture.width(0.0, _LEVEL) * deviation
-    lower, upper = sorted(float(units.inverse(centre + side * half)) for side in (-1.0, 1.0))
-    return float(units.inverse(centre)), lower, upper

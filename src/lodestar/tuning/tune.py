@@ -8,6 +8,7 @@ moment, the same call goes on: the store and the sweep's journal are all its mem
 """
 
 import dataclasses
+import enum
 import math
 import re
 import time
@@ -61,12 +62,20 @@ class Round:
     thought: float = 0.0
 
 
+class Ended(enum.StrEnum):
+    """Why a tuning tries no more."""
+
+    EARLY = "nothing more was to be gained"
+    BUDGET = "the budget is spent"
+    RUNS = "no more trials were asked for"
+
+
 @dataclasses.dataclass(frozen=True)
 class TuneResult:
     """What tuning left. `plan` and `forecaster` are None where they could not be made: `note` then says why.
 
-    `best` is that of the full job; `choice` the schedule it ends with, which is the plan's where there is one (over
-    sizes there is only the plan); `final` the last run, if one was asked for, and `steering` what became of it.
+    `best` is that of the full job; `choice` the schedule it ends with, which is the plan's where there is one; `final`
+    the last run, if one was asked for, and `steering` what became of it.
     `schedule_file` holds the schedule (`Schedule.from_json`); `edge` is a warning where it lies at the edge of the
     rates that were tried.
     """
@@ -77,7 +86,7 @@ class TuneResult:
     runs: int
     pruned: int
     best: tuple[str, float] | None
-    ended_early: bool
+    ended: Ended
     plan: SchedulePlan | None
     forecaster: Path | None
     final: tuple[str, float] | None
@@ -88,6 +97,11 @@ class TuneResult:
     edge: str = ""
 
     @property
+    def ended_early(self) -> bool:
+        """Before the budget was spent, since nothing was to be gained."""
+        return self.ended is Ended.EARLY
+
+    @property
     def schedule(self) -> Schedule | None:
         """The schedule to use: the plan's, or what was chosen where no forecaster could be fitted."""
         if self.plan is not None:
@@ -95,7 +109,8 @@ class TuneResult:
         return None if self.choice is None else self.choice.schedule
 
     def as_dict(self) -> dict[str, Any]:
-        plain = {key: value for key, value in vars(self).items() if key not in ("plan", "choice")}
+        plain = {key: value for key, value in vars(self).items() if key not in ("plan", "choice", "ended")}
+        plain["ended_early"], plain["ended"] = self.ended_early, str(self.ended)
         plain["schedule"] = None if self.schedule is None else describe(self.schedule.rates)
         plain["schedule_file"] = self.schedule_file and str(self.schedule_file)
         for key in ("best", "final"):
@@ -116,6 +131,8 @@ def tune(
     peak: tuple[float, float] | None = None,
     space: str = "sobol",
     sizes: Sequence[float] | None = None,
+    size: float | None = None,
+    runs: int | None = None,
     executor: str | AbstractExecutor | None = None,
     jobs: int | None = None,
     threads: int = 1,
@@ -133,16 +150,20 @@ def tune(
 ) -> TuneResult:
     """Tune the schedule of `function` (or a shell `command`) with the work of `budget` full runs; runs go into `out`.
 
-    The other words are `run_sweep`'s. `space="averaged"` is for a job that averages its weights, whose rates may
-    stay high to the end. With `sizes` the function gets `size`; the largest is the full job, and a run of a smaller
-    one counts for its share of the work. With `spend_all` it does not end before the budget is spent. `final` makes
-    one more run of the full job, beyond the budget, that the forecaster steers. `fit` are words for `lodestar.fit`,
-    which makes it; without it (False) there is no plan. Called again after a kill, it goes on; with a larger
-    budget, it goes further.
+    At most so many trials as `runs`, where it is given. The other words are `run_sweep`'s. `space="averaged"` is for a
+    job that averages its weights, whose rates may stay high to the end. With `sizes` the function gets `size`; the
+    largest is the full job, and a run of a smaller one counts for its share of the work. A `size` beyond them is a full
+    job that is never run: the plan is for it, and another one is planned for from the same runs. With `spend_all` it
+    does not end before the budget is spent. `final` makes one more run of the full job, beyond the budget, that the
+    forecaster steers. `fit` are words for `lodestar.fit`, which makes it; without it (False) there is no forecaster.
+    Called again after a kill, it goes on; with a larger budget, it goes further.
     """
     if not (math.isfinite(budget) and budget >= 1):
         raise ValueError(f"budget is counted in full runs and must be at least 1, got {budget}. Fix: budget=20")
+    if runs is not None and runs < 1:
+        raise ValueError(f"runs must be at least 1, got {runs}. Fix: leave it out, or runs=30")
     scales = Scales.of(sizes)
+    over = Sizes(scales.sizes, size)
     facts: dict[str, Any] = {"metric_name": metric_name, "direction": direction, "task": task}
     job = make_job(function, command, scales=scales.keywords, **facts)
     if space not in SPACES:
@@ -154,7 +175,7 @@ def tune(
     made = make_executor(executor, jobs=jobs, threads=threads, logs=folder_beside(store.address), timeout=trial_timeout)
     wanted = Pruner(startup=_PRUNED_FROM) if prune is True else prune
     pruner = None if scales.sizes else make_pruner(wanted)  # runs of several sizes have no one order
-    work = _Work(job, drawn, Sizes(scales.sizes), length, store, made, pruner, seed, spend_all, on_start, on_event)
+    work = _Work(job, drawn, over, length, store, made, pruner, seed, runs, spend_all, on_start, on_event)
     if isinstance(made, LocalExecutor):
         with made:  # its workers live from round to round
             return work.carry_on(budget, on_round, final=final, fit=fit)
@@ -171,6 +192,7 @@ class _Work:
     executor: AbstractExecutor
     pruner: Pruner | None
     seed: int
+    most: int | None
     spend_all: bool
     on_start: OnStart | None
     on_event: OnEvent | None
@@ -178,10 +200,10 @@ class _Work:
     def carry_on(
         self, budget: float, on_round: Callable[[Round], None] | None, *, final: bool, fit: Mapping[str, Any] | bool
     ) -> TuneResult:
-        early = self._rounds(budget, on_round)
+        ended = self._rounds(budget, on_round)
         runs = self.runs()
         words = {} if fit is True else fit
-        choice = None if self.sizes.values else self._choice(runs)
+        choice = self._choice(runs)
         made = (
             (None, None, "")
             if words is False
@@ -196,14 +218,14 @@ class _Work:
         last, told = self._final(runs, chosen, by, begun) if final and chosen is not None else (None, "")
         pruned = sum(run.status is Status.CUT_SHORT for run in runs)
         spent, best = self.sizes.spent(runs), _best(self.sizes.of_full(runs))
-        facts = (self.store.address, budget, spent, len(runs), pruned, best, early)
+        facts = (self.store.address, budget, spent, len(runs), pruned, best, ended)
         kept = None if chosen is None else self._schedule_file
         edge = "" if chosen is None else _edge(chosen.peak, self.space.peak)
         return TuneResult(*facts, planned, file, last, note, told, choice, kept, edge)
 
     def _choice(self, runs: Sequence[Run]) -> Choice | None:
-        most = within(runs, self.space).peak.high
-        return choose(runs, self.space, self.length, seed=self.seed, most=most)
+        most = self.space.peak.high if self.sizes.values else within(runs, self.space).peak.high
+        return choose(runs, self.space, self.length, seed=self.seed, most=most, sizes=self.sizes)
 
     def _final(
         self, runs: Sequence[Run], chosen: Schedule, file: Path | None, begun: str
@@ -241,35 +263,40 @@ class _Work:
         names = [row.name for row in there if re.fullmatch(rf"tune{self.seed}-\d+", row.name)]
         return list(self.store.read(sorted(names))) if names else []
 
-    def _rounds(self, budget: float, on_round: Callable[[Round], None] | None) -> bool:
-        """Trials until the budget is spent, or nothing is to be gained: then True."""
+    def _rounds(self, budget: float, on_round: Callable[[Round], None] | None) -> Ended:
+        """Trials until the budget is spent, or nothing is to be gained."""
         runs = self.runs()
         number, idle, fruitless = 1 + max((int(run.name.rpartition("-")[2]) for run in runs), default=-1), 0, 0
         thought = 0.0
         while (left := budget - self.sizes.spent(runs)) >= self.sizes.least(runs) / 2:
-            wanted = self.sizes.next(runs, self.executor.slots, left)
+            slots = self.executor.slots if self.most is None else min(self.executor.slots, self.most - len(runs))
+            if slots < 1:
+                return Ended.RUNS
+            wanted = self.sizes.next(runs, slots, left)
             began = time.thread_time()
-            prospect = self._prospect(runs, wanted, number)
+            prospect = self._prospect(runs, wanted, number, left)
             thought += time.thread_time() - began
             idle = idle + 1 if prospect is not None and not prospect.worth else 0
             if on_round is not None:
                 best = _best(self.sizes.of_full(runs))
                 on_round(Round(budget, self.sizes.spent(runs), len(runs), best, prospect, thought))
             if idle >= _ROUNDS and not self.spend_all:
-                return True
+                return Ended.EARLY
             result = self._make(prospect.trials if prospect is not None else self._drawn(number, wanted))
             number, before, runs = number + len(wanted), len(runs), self.runs()
             fruitless = fruitless + 1 if len(runs) == before else 0
             if fruitless >= _FAILED:
                 why = f": {result.failed[-1].reason}" if result.failed else ""
                 raise SweepError(f"the trials of the last {_FAILED} rounds all failed{why}. Fix: mend the cause first")
-        return False
+        return Ended.BUDGET
 
-    def _prospect(self, runs: Sequence[Run], wanted: Sequence[float | None], number: int) -> Prospect | None:
+    def _prospect(
+        self, runs: Sequence[Run], wanted: Sequence[float | None], number: int, left: float
+    ) -> Prospect | None:
         finished = [run for run in runs if run.status is Status.FINISHED]
         least = max(_STARTUP_OF_SIZES, 2 * len(self.sizes.values)) if self.sizes.values else STARTUP
-        enough = len(finished) >= least and self.sizes.of_full(finished)
-        options: dict[str, Any] = {"number": number, "seed": self.seed, "sizes": self.sizes}
+        enough = len(finished) >= least and (self.sizes.beyond is not None or self.sizes.of_full(finished))
+        options: dict[str, Any] = {"number": number, "seed": self.seed, "sizes": self.sizes, "left": left}
         return propose(runs, self.space, wanted, self.length, **options) if enough else None
 
     def _drawn(self, number: int, wanted: Sequence[float | None]) -> list[Trial]:

@@ -4,6 +4,8 @@ Comes in: a task, what is made smaller (width, batch or length), a form of the o
 as lines of JSON, one for each contestant, as soon as its runs are made; a second call goes on where the first ended:
 
 - the plan of a forecaster fitted to runs at 1/16, 1/8 and 1/4, replayed; and the same steered (width);
+- the plan of `lodestar tune --sizes ... --size ...`, which picks each small run by what it tells of the full job, with
+  the work of two full runs and thirty runs at most (width);
 - the winner of that sweep replayed as it is, and by the square-root rule;
 - release one's way: a forecaster that knows no sizes, steered;
 - plain schedules tuned with 25 *full* runs each.
@@ -47,6 +49,7 @@ from lodestar_bench.train import TrainingOutcome
 RELEASE_ONE: dict[str, Any] = {"hysteresis": 0.15, "least_near": None, "rescale_by": "run"}
 SMALLER = (16, 8, 4)
 RUNS = 30  # of the sweep, over all sizes
+WORK = 2.0  # of a search over sizes, in full runs
 SEEDS, FIRST_SEED, TUNE_SEEDS = 20, 1000, 5
 AT_ONCE = 20  # runs in one program
 BY = ("width", "batch", "length", "same")
@@ -173,6 +176,12 @@ def contestants(case: Case) -> Iterator[tuple[str, Callable[[], tuple[Callable[[
         spans = np.interp(np.arange(1, steps + 1) / steps, np.arange(1, len(rates) + 1) / len(rates), rates)
         return lambda seed: Scheduled(Schedule("winner", spans)), {"peak_lr": float(spans.max()), "winner": winner.name}
 
+    def searched() -> tuple[Callable[[int], AbstractController], dict]:
+        from lodestar_bench.studies.small_search import search
+
+        found = search(case, SMALLER, work=WORK, runs=RUNS)
+        return lambda seed: Scheduled(found.schedule), {"peak_lr": found.schedule.peak, **found.facts}
+
     def planned() -> tuple[Callable[[int], AbstractController], dict]:
         turned = at_scale(forecaster(True), job)
         made = plan(turned.forecaster, steps)
@@ -203,6 +212,8 @@ def contestants(case: Case) -> Iterator[tuple[str, Callable[[], tuple[Callable[[
         yield "steered", lambda: steered(True)
         return
     power = SQUARE_ROOT[case.by]
+    if case.by == "width":
+        yield "tune over sizes", searched
     yield "plan", planned
     yield "winner replayed", lambda: replayed(1.0)
     yield "winner, square-root rule", lambda: replayed(4.0**-power)
@@ -238,11 +249,13 @@ def tuned(
     yield f"{name}, 25 full runs", made
 
 
-def carry_out(case: Case, out: Path) -> None:
+def carry_out(case: Case, out: Path, only: Sequence[str] | None = None, first_seed: int = FIRST_SEED) -> None:
     """Every contestant that has no line yet."""
     listed = [*contestants(case)] + [item for name in BASELINES[case.form] for item in tuned(case, name)]
     problem = case.problem()
     for name, make in listed:
+        if only and name not in only:
+            continue
         key = dataclasses.asdict(case) | {"contestant": name}
         if name.endswith("full runs"):
             key |= {"sweep": 0, "by": "any"}  # it depends on neither: the full job is the same
@@ -250,7 +263,7 @@ def carry_out(case: Case, out: Path) -> None:
             continue
         began = time.perf_counter()
         controller, facts = make()
-        seeds = range(FIRST_SEED, FIRST_SEED + SEEDS)
+        seeds = range(first_seed, first_seed + SEEDS)
         optimizer = Sweep(form=case.form).optimizer(problem)
         if name.endswith("full runs"):
             optimizer = methods.method(name.partition(",")[0]).optimizer(problem, facts["peak_lr"])
@@ -312,12 +325,14 @@ def main() -> None:
     parser.add_argument("--sweeps", nargs="+", type=int, default=[0, 1])
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--only", nargs="+", help="Contestants by name; default: all.")
+    parser.add_argument("--first-seed", type=int, default=FIRST_SEED, help="Of the twenty runs along what each says.")
     given = parser.parse_args()
     for sweep in given.sweeps:
         for by in given.by:
             for form in given.form:
                 for task in given.tasks:
-                    carry_out(Case(task, by, form, sweep), given.out)
+                    carry_out(Case(task, by, form, sweep), given.out, given.only, given.first_seed)
     if given.table:
         table(given.out)
 
