@@ -96,12 +96,14 @@ def test_the_same_seed_gives_the_same_response():
 def test_a_law_finds_its_own_numbers():
     rates = on_cells(np.stack([drawn(seed).rates for seed in range(6)]))
     clock, at = Clock.of(rates), np.array([5, 20, 50, 80, 99])
-    truth = 0.2 + 0.5 * clock.progress(rates, at) ** -0.5 + 3.0 * clock.annealing(rates, at, [(100.0, 1.0)])[0]
+    past = clock.look(rates, at)
+    truth = 0.2 + 0.5 * past.progress**-0.5 + 3.0 * past.annealing([(100.0, 1.0)])[0]
     law = fit_law(clock, rates, at, truth, np.ones(truth.shape, dtype=bool))
     assert np.all(law.coefficients >= 0)
     new = on_cells(np.stack([drawn(seed).rates for seed in UNSEEN]))
-    real = 0.2 + 0.5 * clock.progress(new, at) ** -0.5 + 3.0 * clock.annealing(new, at, [(100.0, 1.0)])[0]
-    assert np.exp(law.log_level(clock, new, at)) == pytest.approx(real, rel=0.1)
+    later = clock.look(new, at)
+    real = 0.2 + 0.5 * later.progress**-0.5 + 3.0 * later.annealing([(100.0, 1.0)])[0]
+    assert np.exp(law.log_level(later)) == pytest.approx(real, rel=0.1)
 
 
 def test_weights_add_up_to_one_and_go_to_the_way_that_is_right():

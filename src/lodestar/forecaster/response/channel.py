@@ -101,10 +101,10 @@ class ChannelResponse:
 
 def raw_inputs(law: Law | None, clock: Clock, rates: Rates, at: Cells) -> NDArray[np.float64]:
     """Features before they are standardised."""
-    features = clock.features(rates, at)
+    past = clock.look(rates, at)
     if law is None:
-        return features
-    return np.concatenate([features, law.log_level(clock, rates, at)[..., None]], axis=-1)
+        return past.features()
+    return np.concatenate([past.features(), law.log_level(past)[..., None]], axis=-1)
 
 
 def _fraction(at: Cells) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lodestar.forecaster.preprocessing.normaliser import LOSS, METRIC
 from lodestar.forecaster.response.history import CELLS, Rates
+from lodestar.forecaster.response.products import product
 
 _FLOOR = 1e-3  # of a typical peak: a rate of zero has a finite logarithm
 _SEVERAL, _AT_LEAST = 8, 3  # runs that are averaged, and those of them that count in earnest
@@ -48,7 +49,9 @@ class Neighbours:
     ) -> NDArray[np.float64]:
         """By the nearest run, and by several: (2, schedules), model units. The metric was seen, to `last[METRIC]`."""
         own = np.log(rates + self.floor) / self.spread
-        far = (own**2).sum(axis=1)[:, None] + (self.log_rates**2).sum(axis=1)[None] - 2.0 * own @ self.log_rates.T
+        far = (
+            (own**2).sum(axis=1)[:, None] + (self.log_rates**2).sum(axis=1)[None] - 2.0 * product(own, self.log_rates.T)
+        )
         far = np.maximum(far, 0.0) / CELLS
         for channel in (LOSS, METRIC):
             if last[channel] >= 0:
