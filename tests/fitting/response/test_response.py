@@ -14,6 +14,7 @@ from lodestar.fitting.response.laws import fit_law
 from lodestar.fitting.response.response import fit_response
 from lodestar.forecaster import Forecaster
 from lodestar.forecaster.known_schedules import judge, response_of
+from lodestar.forecaster.preprocessing.normaliser import METRIC
 from lodestar.forecaster.response.history import CELLS, Clock, on_cells
 from lodestar.forecaster.response.neighbours import Neighbours
 from lodestar.forecaster.response.power_law import power_law_final
@@ -124,6 +125,25 @@ def test_nearest_past_runs_go_on_from_where_the_run_stands():
     nearest, several = past.finals(np.full((1, CELLS), 1e-3), stand, (0, 0), (-1, 49))
     assert nearest == pytest.approx(3.1)
     assert 2.6 < several[0] < 4.2  # the others stand further off, and count less
+
+
+def test_a_run_changes_no_more_than_past_runs_did_and_half_of_that():
+    stands = np.zeros((2, CELLS, 2))
+    stands[0, :50, METRIC], stands[1, :50, METRIC] = -1.0, 0.5  # from there on they still gain 1.0 and lose 0.5
+    past = Neighbours.of(np.full((2, CELLS), 1e-3), stands)
+    assert past.reach(49) == pytest.approx((-0.5 - 0.75, 1.0 + 0.75))
+    assert past.reach(80) == pytest.approx((0.0, 0.0))
+
+
+def test_a_curve_stays_where_training_can_be_even_far_beyond_all_past_rates():
+    forecaster = responding_forecaster()
+    response, rates = response_of(forecaster), np.full((1, CELLS), 1e4 * drawn(0).peak)
+    wild = response.curves(rates, None, np.arange(CELLS))[0][0]
+    past = response.neighbours.stands
+    for channel, part in enumerate((response.loss, response.metric)):
+        spare = past[:, -1, channel].min() - part.low
+        assert wild[:, channel].min() >= past[..., channel].min() - spare - 1e-9
+        assert wild[:, channel].max() <= past[..., channel].max() + spare + 1e-9
 
 
 def test_a_power_law_is_continued_through_the_last_value():

@@ -7,16 +7,16 @@ from scipy.optimize import nnls
 from lodestar.forecaster.intervals import LEVELS
 from lodestar.forecaster.response.mixture import SHARES, WAYS, Mixture, mixed
 
-_REACH = 1.5  # knots: shares nearby tell of this one too
-_RIDGE, _RIDGE_RUNS = 0.05, 2.0  # towards the prior weights, for each run and as so many runs
+_REACH = 2.5  # knots: shares nearby tell of this one too
+_RIDGE, _RIDGE_RUNS = 0.05, 0.5  # towards the prior weights, for each run and as so many runs
 _ROUNDS = 3  # of reweighting: a run that nobody forecast must not decide
 _FAR = 3.0  # median errors
-_SCARCE = 2.0  # runs: with so many, intervals are twice as wide as those runs alone would have them
+_SCARCE = 1.0  # runs: with so many, intervals are twice as wide as those runs alone would have them
 
 
 def prior(seen: float) -> NDArray[np.float64]:
-    """Weights (ways,) before any run has spoken: the schedule at first, the company a run keeps later on."""
-    weights = np.array([1.0 - seen, 1.0, seen, seen**2, 0.3 * seen, 0.7 * seen, 0.3 * seen])
+    """Weights (ways,) before any run has spoken: the schedule at first, later what it did itself and its company."""
+    weights = np.array([1.0 - seen, 1.0 - seen, seen, seen**2, 0.3 * seen, 0.7 * seen, seen])
     return weights / weights.sum()
 
 
