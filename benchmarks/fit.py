@@ -1,6 +1,7 @@
 """How fast a fit is: 100 runs x 600 points, batch 20, and the paper's preset beside the default in the same process.
 
     python -m benchmarks.fit                      speed: 20,000 updates of the default preset, a few of the paper's
+    python -m benchmarks.fit --bars               100 runs (bar 90 s) and 10 runs (30 s), as `lodestar fit` does it
     python -m benchmarks.fit --equal 2000         held-out error of both presets after equal updates
     python -m benchmarks.fit --members 4          an ensemble against a single forecaster
 
@@ -24,6 +25,11 @@ def hundred_runs() -> Prepared:
     return prepare(toy_runs(seeds=5, rates=RATES, total=6000, every=10, metric_every=10), points=600)
 
 
+def ten_runs() -> Prepared:
+    """Ten of other schedules, 600 points each."""
+    return prepare(list(toy_runs(seeds=1, rates=RATES, total=6000, every=10, metric_every=10))[:10], points=600)
+
+
 def timed(data: Prepared, **options: Any) -> dict[str, float]:
     """One fit: seconds in all, milliseconds an update once compiled, seconds to compile."""
     marks: list[tuple[int, float]] = []
@@ -32,13 +38,14 @@ def timed(data: Prepared, **options: Any) -> dict[str, float]:
         if report.member == 0:
             marks.append((report.update, time.perf_counter()))
 
-    began = time.perf_counter()
+    began, worked = time.perf_counter(), time.process_time()
     made = fit(data, seed=0, on_progress=note, **options)
     total = time.perf_counter() - began
     (first, start), (last, end) = marks[0], marks[-1]
     each = (end - start) / max(1, last - first)
     return {
         "seconds": round(total, 1),
+        "processor_seconds": round(time.process_time() - worked, 1),
         "updates": last,
         "ms_per_update": round(1e3 * each, 2),
         "compile_seconds": round(start - began - each * first, 1),
@@ -65,11 +72,15 @@ def main() -> None:
     """Print the figures asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--updates", type=int, default=20_000)
+    parser.add_argument("--bars", action="store_true", help="100 runs and 10 runs, nothing else")
     parser.add_argument("--equal", type=int, help="compare the presets' held-out error after so many updates")
     parser.add_argument("--members", type=int, help="compare an ensemble's cost with one forecaster's")
     asked = parser.parse_args()
     data = hundred_runs()
-    if asked.equal:
+    if asked.bars:
+        for name, runs, bar in (("100 runs", data, 90), ("10 runs", ten_runs(), 30)):
+            print(name, timed(runs, updates=asked.updates), f"bar {bar} s", flush=True)
+    elif asked.equal:
         for preset in ("default", "paper"):
             changes = {"updates": asked.equal, "check_every": max(1, asked.equal // 20), "members": 1}
             print(preset, timed(data, preset=preset, **changes))

@@ -41,7 +41,7 @@ def test_a_plain_initial_plan_has_its_own_forecast():
 def test_the_initial_plan_is_the_best_of_many_schedules():
     scheduler = Scheduler(responding_forecaster(), total_steps=TOTAL, seed=0, **KNOWN)
     first = scheduler.decisions[0]
-    assert first.outcome is Outcome.INITIAL_PLAN and "schedules, the first dozen averaged" in first.note
+    assert first.outcome is Outcome.INITIAL_PLAN and "schedules, the first two dozen averaged" in first.note
     rates = scheduler.plan().rates
     final = judge(responding_forecaster(), rates[None]).centre[0]
     assert first.predicted == pytest.approx(final, abs=2e-3)

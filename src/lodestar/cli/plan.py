@@ -41,10 +41,10 @@ def plan_command(
 ) -> None:
     """Plan the learning rate of the next job: the schedule that is forecast to end best.
 
-    The search goes over a thousand schedules: plain families, what lies between them, and those of past runs. Each is
-    judged by its forecast less the model's doubt, and the best dozen are averaged. Beside the plan stand the best plain
-    family and the best past run's schedule, judged by the same model. With --as, the code for a job that has no
-    Lodestar goes to stdout, everything else to stderr.
+    The search goes over a thousand schedules: plain families and what lies between them. Each is judged by its forecast
+    less the model's doubt, and the best two dozen are averaged. Beside the plan stand the best plain family and the
+    best past run's schedule, judged by the same model. With --as, the code for a job that has no Lodestar goes to
+    stdout, everything else to stderr.
 
     Where past runs differ in size, batch or length, the plan is for the job's own: the law that these runs follow says
     how the best rate moves (--size, --batch, --steps). The plan leans low as far as that is unsure.

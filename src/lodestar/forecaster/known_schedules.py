@@ -38,9 +38,9 @@ class Judged:
         """Places of the best, best first."""
         return np.argsort(-self.merit, kind="stable")[:count]
 
-    def at(self, place: int) -> "Judged":
-        """What was found of one schedule alone."""
-        return Judged(*(getattr(self, field.name)[[place]] for field in dataclasses.fields(self)))
+    def at(self, places: NDArray[np.int64]) -> "Judged":
+        """What was found of some schedules alone."""
+        return Judged(*(getattr(self, field.name)[places] for field in dataclasses.fields(self)))
 
 
 def response_of(forecaster: Forecaster) -> Response:

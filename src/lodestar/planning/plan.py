@@ -2,7 +2,7 @@
 
 Comes in: a forecaster and the length of a job, or a run that has come part of the way. Goes out: a schedule with its
 forecast, in words, beside the best past run and the best plain family. Judged by the forecast less its doubt; the best
-dozen are averaged, so that no single one's error is followed.
+two dozen are averaged, so that no single one's error is followed.
 """
 
 import dataclasses
@@ -15,12 +15,12 @@ from lodestar.forecaster.forecast import Context, Forecast
 from lodestar.forecaster.forecaster import Forecaster
 from lodestar.forecaster.known_schedules import Judged, judge, response_of, what_if
 from lodestar.forecaster.response.history import on_cells
-from lodestar.planning.space import Candidates, candidates
+from lodestar.planning.space import PAST_RUN, Candidates, candidates
 from lodestar.planning.words import describe
 from lodestar.runs.run import Direction
 from lodestar.schedules.schedule import Schedule
 
-_AVERAGED = 12
+_AVERAGED = 24  # of a thousand schedules
 _SCALES = np.geomspace(0.125, 8.0, 49)
 
 
@@ -68,7 +68,7 @@ def plan(
     choice = candidates(forecaster, seed=seed)
     judged = judge(forecaster, choice.rates, context, level)
     if schedule is None:
-        rates, final = averaged(forecaster, choice.rates, judged, context, level)
+        rates, final = best_untried(forecaster, choice, judged, context, level)
     else:
         rates = on_cells(schedule.rates[None])[0]
         final = judge(forecaster, rates[None], context, level)
@@ -79,7 +79,7 @@ def plan(
         words=describe(rates),
         peaks=_peaks(forecaster, rates, context, final, luck),
         luck=luck,
-        best_past=_best(choice, judged, "past run"),
+        best_past=_best(choice, judged, PAST_RUN),
         best_family=_best(choice, judged, "family") or Rival("none", float("nan"), rates),
         extrapolates=bool(rates.max() > forecaster.ranges.lr_max * (1 + 1e-9)),
     )
@@ -100,14 +100,28 @@ def outer_ends(rates: NDArray[np.float64]) -> tuple[float, float]:
     return max(float(1.5 * rates[0] - 0.5 * rates[1]), 0.0), max(float(1.5 * rates[-1] - 0.5 * rates[-2]), 0.0)
 
 
-def averaged(
-    forecaster: Forecaster, rates: NDArray[np.float64], judged: Judged, context: Context | None, level: float = 0.8
+def best_untried(
+    forecaster: Forecaster, choice: Candidates, judged: Judged, context: Context | None = None, level: float = 0.8
 ) -> tuple[NDArray[np.float64], Judged]:
-    """The mean of the best dozen of `rates`, and what it gives; the best itself, if the mean is worse than all."""
-    best = judged.best(_AVERAGED)
+    """The best two dozen averaged, without those of past runs: what is forecast for these holds the luck they had."""
+    new = np.flatnonzero(choice.kinds != PAST_RUN)
+    return averaged(forecaster, choice.rates[new], judged.at(new), context, level, count=_AVERAGED)
+
+
+def averaged(
+    forecaster: Forecaster,
+    rates: NDArray[np.float64],
+    judged: Judged,
+    context: Context | None,
+    level: float = 0.8,
+    *,
+    count: int,
+) -> tuple[NDArray[np.float64], Judged]:
+    """The mean of the best few of `rates`, and what it gives; the best itself, if the mean is worse than all."""
+    best = judged.best(count)
     mean = rates[best].mean(axis=0)
     found = judge(forecaster, mean[None], context, level)
-    return (mean, found) if found.merit[0] >= judged.merit[best[-1]] else (rates[best[0]], judged.at(best[0]))
+    return (mean, found) if found.merit[0] >= judged.merit[best[-1]] else (rates[best[0]], judged.at(best[:1]))
 
 
 def _best(choice: Candidates, judged: Judged, kind: str) -> Rival | None:

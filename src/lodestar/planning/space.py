@@ -16,6 +16,7 @@ from lodestar.forecaster.preprocessing.normaliser import LR
 from lodestar.forecaster.response.history import CELLS, on_cells
 from lodestar.schedules.families import FAMILIES, trapezoid
 
+PAST_RUN = "past run"
 _DRAWN = 1024  # quasi-random schedules
 _PEAKS = 16  # of each plain family
 _PLAIN = ("constant", "cosine", "onecycle", "step", "linear", "wsd")
@@ -43,7 +44,7 @@ def candidates(forecaster: Forecaster, *, count: int = _DRAWN, seed: int = 0) ->
     """Schedules within the peak rates that past runs have used."""
     rates, words = _of_peaks(*peak_range(forecaster), count, seed)
     past, names = _past(forecaster)
-    kinds = ["drawn"] * count + ["family"] * (len(rates) - count) + ["past run"] * len(past)
+    kinds = ["drawn"] * count + ["family"] * (len(rates) - count) + [PAST_RUN] * len(past)
     return Candidates(np.concatenate([rates, past]), (*words, *names), np.array(kinds))
 
 

@@ -14,6 +14,7 @@ from lodestar.fitting.response.laws import fit_law
 from lodestar.fitting.response.response import fit_response
 from lodestar.forecaster import Forecaster
 from lodestar.forecaster.known_schedules import judge, response_of
+from lodestar.forecaster.preprocessing.normaliser import METRIC
 from lodestar.forecaster.response.history import CELLS, Clock, on_cells
 from lodestar.forecaster.response.neighbours import Neighbours
 from lodestar.forecaster.response.power_law import power_law_final
@@ -96,12 +97,14 @@ def test_the_same_seed_gives_the_same_response():
 def test_a_law_finds_its_own_numbers():
     rates = on_cells(np.stack([drawn(seed).rates for seed in range(6)]))
     clock, at = Clock.of(rates), np.array([5, 20, 50, 80, 99])
-    truth = 0.2 + 0.5 * clock.progress(rates, at) ** -0.5 + 3.0 * clock.annealing(rates, at, [(100.0, 1.0)])[0]
+    past = clock.look(rates, at)
+    truth = 0.2 + 0.5 * past.progress**-0.5 + 3.0 * past.annealing([(100.0, 1.0)])[0]
     law = fit_law(clock, rates, at, truth, np.ones(truth.shape, dtype=bool))
     assert np.all(law.coefficients >= 0)
     new = on_cells(np.stack([drawn(seed).rates for seed in UNSEEN]))
-    real = 0.2 + 0.5 * clock.progress(new, at) ** -0.5 + 3.0 * clock.annealing(new, at, [(100.0, 1.0)])[0]
-    assert np.exp(law.log_level(clock, new, at)) == pytest.approx(real, rel=0.1)
+    later = clock.look(new, at)
+    real = 0.2 + 0.5 * later.progress**-0.5 + 3.0 * later.annealing([(100.0, 1.0)])[0]
+    assert np.exp(law.log_level(later)) == pytest.approx(real, rel=0.1)
 
 
 def test_weights_add_up_to_one_and_go_to_the_way_that_is_right():
@@ -122,6 +125,25 @@ def test_nearest_past_runs_go_on_from_where_the_run_stands():
     nearest, several = past.finals(np.full((1, CELLS), 1e-3), stand, (0, 0), (-1, 49))
     assert nearest == pytest.approx(3.1)
     assert 2.6 < several[0] < 4.2  # the others stand further off, and count less
+
+
+def test_a_run_changes_no_more_than_past_runs_did_and_half_of_that():
+    stands = np.zeros((2, CELLS, 2))
+    stands[0, :50, METRIC], stands[1, :50, METRIC] = -1.0, 0.5  # from there on they still gain 1.0 and lose 0.5
+    past = Neighbours.of(np.full((2, CELLS), 1e-3), stands)
+    assert past.reach(49) == pytest.approx((-0.5 - 0.75, 1.0 + 0.75))
+    assert past.reach(80) == pytest.approx((0.0, 0.0))
+
+
+def test_a_curve_stays_where_training_can_be_even_far_beyond_all_past_rates():
+    forecaster = responding_forecaster()
+    response, rates = response_of(forecaster), np.full((1, CELLS), 1e4 * drawn(0).peak)
+    wild = response.curves(rates, None, np.arange(CELLS))[0][0]
+    past = response.neighbours.stands
+    for channel, part in enumerate((response.loss, response.metric)):
+        spare = past[:, -1, channel].min() - part.low
+        assert wild[:, channel].min() >= past[..., channel].min() - spare - 1e-9
+        assert wild[:, channel].max() <= past[..., channel].max() + spare + 1e-9
 
 
 def test_a_power_law_is_continued_through_the_last_value():

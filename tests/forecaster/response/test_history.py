@@ -26,7 +26,7 @@ def test_an_entry_longer_than_a_cell_fills_several():
 def test_annealing_by_hand():
     rates = np.zeros((1, CELLS))
     rates[0, :2] = (0.5, 0.25)
-    found = Clock(sum=1.0, peak=0.5).annealing(rates, np.array([1]), [(4.0, 1.0)])
+    found = Clock(sum=1.0, peak=0.5).look(rates, np.array([1])).annealing([(4.0, 1.0)])
     # S is 0.5 after the first cell and 0.75 after the second: one quarter since the first, nothing since the second.
     assert found[0, 0, 0] == pytest.approx(CELLS * (0.25 / (1 + 4 * 0.25) + 0.0625))
 

@@ -7,16 +7,17 @@ from scipy.optimize import nnls
 from lodestar.forecaster.intervals import LEVELS
 from lodestar.forecaster.response.mixture import SHARES, WAYS, Mixture, mixed
 
-_REACH = 1.5  # knots: shares nearby tell of this one too
-_RIDGE, _RIDGE_RUNS = 0.05, 2.0  # towards the prior weights, for each run and as so many runs
+_REACH = 2.5  # knots: shares nearby tell of this one too
+_RIDGE, _RIDGE_RUNS = 0.05, 0.5  # towards the prior weights, for each run and as so many runs
 _ROUNDS = 3  # of reweighting: a run that nobody forecast must not decide
 _FAR = 3.0  # median errors
 _SCARCE = 2.0  # runs: with so many, intervals are twice as wide as those runs alone would have them
+_CAUTION = 0.5  # of a run further out: held-out forecasts learned from fewer runs, so they are further off as it is
 
 
 def prior(seen: float) -> NDArray[np.float64]:
-    """Weights (ways,) before any run has spoken: the schedule at first, the company a run keeps later on."""
-    weights = np.array([1.0 - seen, 1.0, seen, seen**2, 0.3 * seen, 0.7 * seen, 0.3 * seen])
+    """Weights (ways,) before any run has spoken: the schedule at first, later what it did itself and its company."""
+    weights = np.array([1.0 - seen, 1.0 - seen, seen, seen**2, 0.3 * seen, 0.7 * seen, seen])
     return weights / weights.sum()
 
 
@@ -65,5 +66,5 @@ def convex(made: NDArray, truth: NDArray, counts: NDArray, start: NDArray, ridge
 def _widths(off: NDArray[np.float64]) -> NDArray[np.float64]:
     """Deviations (levels,) that hold each level of the runs, wider for the few they are; `off` (shares, runs)."""
     runs = off.shape[1]
-    shares = np.minimum(1.0, np.array(LEVELS) * (1.0 + 1.0 / runs))
+    shares = np.minimum(1.0, np.array(LEVELS) * (1.0 + _CAUTION / runs))
     return (1.0 + _SCARCE / runs) * np.quantile(off, shares)

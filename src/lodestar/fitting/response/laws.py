@@ -18,7 +18,8 @@ _RIDGE = 0.03
 
 def fit_law(clock: Clock, rates: Rates, at: Cells, level: NDArray[np.float64], known: NDArray[np.bool_]) -> Law:
     """The laws that describe `level` (runs, times) best, in relative error, where it is known."""
-    progress, noise = clock.progress(rates, at)[known], clock.annealing(rates, at, _TERMS)[:, known]
+    past = clock.look(rates, at)
+    progress, noise = past.progress[known], past.annealing(_TERMS)[:, known]
     truth = np.maximum(level[known], 1e-9)
     found = [
         (_coefficients(progress**-a, noise[number], truth), (a, *term))

@@ -87,24 +87,23 @@ class ChannelResponse:
     def _learned(self, points: NDArray, at: Cells, own: Matrix, seen: Seen) -> tuple[NDArray, NDArray]:
         """What the seen part adds to the mean, and takes from the variance, at points (schedules, times, features)."""
         then, now = _fraction(seen.at), _fraction(at)
-        inside = self.posterior.covariance(own, own) + self.run(then, then) + self.run.noise * np.eye(len(then))
+        count, flat = len(then), points.reshape(-1, points.shape[-1])
+        alike = self.posterior.covariance(own, np.concatenate([own, flat]))  # both at once: half of the work is shared
+        inside = alike[:, :count] + self.run(then, then) + self.run.noise * np.eye(count)
         off = (seen.values - self.mean) / self.std - self.posterior.mean(own)
         factor = np.linalg.cholesky(inside)
         solved = np.linalg.solve(factor, off)
-        cross = self.posterior.covariance(own, points.reshape(-1, points.shape[-1])).reshape(
-            len(then), *points.shape[:2]
-        )
-        cross += self.run(then, now)[:, None, :]
-        half = np.linalg.solve(factor, cross.reshape(len(then), -1)).reshape(cross.shape)
+        cross = alike[:, count:].reshape(count, *points.shape[:2]) + self.run(then, now)[:, None, :]
+        half = np.linalg.solve(factor, cross.reshape(count, -1)).reshape(cross.shape)
         return np.einsum("o,ost->st", solved, half), (half**2).sum(axis=0)
 
 
 def raw_inputs(law: Law | None, clock: Clock, rates: Rates, at: Cells) -> NDArray[np.float64]:
     """Features before they are standardised."""
-    features = clock.features(rates, at)
+    past = clock.look(rates, at)
     if law is None:
-        return features
-    return np.concatenate([features, law.log_level(clock, rates, at)[..., None]], axis=-1)
+        return past.features()
+    return np.concatenate([past.features(), law.log_level(past)[..., None]], axis=-1)
 
 
 def _fraction(at: Cells) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar.forecaster.response.history import CELLS, FEATURES, Clock, Rates
+from lodestar.forecaster.response.products import product
 
 KNOTS = np.array([0.03, 0.05, 0.1, 0.17, 0.25, 0.37, 0.5, 0.62, 0.75, 0.9, 0.96])  # shares of a run seen
 _BACK = (0.8, 0.5)  # how fast it moves: since these shares of what was seen
@@ -68,6 +69,6 @@ def stand_features(
 
 def stand_kernel(one: NDArray, other: NDArray, length: float, linear: float) -> NDArray[np.float64]:
     """Similarity of standardised stands."""
-    far = (one**2).sum(axis=1)[:, None] + (other**2).sum(axis=1)[None] - 2.0 * one @ other.T
+    far = (one**2).sum(axis=1)[:, None] + (other**2).sum(axis=1)[None] - 2.0 * product(one, other.T)
     size = one.shape[1]
-    return np.exp(-2.0 * np.maximum(far, 0.0) / (size * length**2)) + linear * (one @ other.T) / size
+    return np.exp(-2.0 * np.maximum(far, 0.0) / (size * length**2)) + linear * product(one, other.T) / size

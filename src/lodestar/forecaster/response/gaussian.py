@@ -13,7 +13,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-Matrix = NDArray[np.float64]
+from lodestar.forecaster.response.products import Matrix, product
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,8 +27,9 @@ class Kernel:
     def __call__(self, one: Matrix, other: Matrix) -> Matrix:
         """Between (n, features) and (m, features)."""
         a, b = one / self.lengths, other / self.lengths
-        far = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1)[None] - 2.0 * a @ b.T
-        return self.smooth * np.exp(-0.5 * np.maximum(far, 0.0)) + self.linear * (one @ other.T) / one.shape[1] + 1.0
+        far = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1)[None] - 2.0 * product(a, b.T)
+        alike = self.smooth * np.exp(-0.5 * np.maximum(far, 0.0))
+        return alike + self.linear * product(one, other.T) / one.shape[1] + 1.0
 
     def diagonal(self, points: Matrix) -> NDArray[np.float64]:
         """The variance at each point."""
@@ -61,15 +62,18 @@ class Posterior:
 
     def mean(self, points: Matrix) -> NDArray[np.float64]:
         """Expected g at each point."""
-        return self.kernel(points, self.inducing) @ self.weights
+        return self._pulled(self.kernel(points, self.inducing))
 
     def moments(self, points: Matrix) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Expected g at each point, and how unsure it is: a variance."""
         near = self.kernel(points, self.inducing)
-        left = self.kernel.diagonal(points) - ((near @ self.known) * near).sum(axis=1)
-        return near @ self.weights, np.maximum(left, 0.0)
+        left = self.kernel.diagonal(points) - (product(near, self.known) * near).sum(axis=1)
+        return self._pulled(near), np.maximum(left, 0.0)
 
     def covariance(self, one: Matrix, other: Matrix) -> Matrix:
         """Of g between points."""
         near = self.kernel(one, self.inducing)
-        return self.kernel(one, other) - near @ self.known @ self.kernel(self.inducing, other)
+        return self.kernel(one, other) - product(product(near, self.known), self.kernel(self.inducing, other))
+
+    def _pulled(self, near: Matrix) -> NDArray[np.float64]:
+        return np.einsum("nk,k->n", near, self.weights)  # not by BLAS, which would ask for threads

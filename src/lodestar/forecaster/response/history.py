@@ -25,6 +25,8 @@ Features = NDArray[np.float64]  # (schedules, times, features)
 def on_cells(values: NDArray[np.float64], cells: int = CELLS) -> Rates:
     """Means over equal cells of curves (n, length), each entry of which holds for an equal part of the run."""
     length = values.shape[-1]
+    if length == cells:
+        return values
     total = np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1)], axis=-1)
     edges = np.arange(cells + 1) * (length / cells)
     left = np.minimum(edges.astype(np.int64), length - 1)
@@ -48,45 +50,51 @@ class Clock:
         """Typical of these schedules."""
         return cls(float(np.median(rates.sum(axis=1))), float(np.median(rates.max(axis=1))))
 
-    def progress(self, rates: Rates, at: Cells) -> NDArray[np.float64]:
-        """S at the end of each cell: (schedules, times)."""
-        return np.maximum(np.cumsum(rates, axis=1)[:, at] / self.sum, 1e-9)
+    def look(self, rates: Rates, at: Cells) -> "Past":
+        """What schedules have done by the end of some cells."""
+        done = np.cumsum(rates, axis=1) / self.sum
+        since = done[:, at, None] - done[:, None]
+        if np.any(at < rates.shape[1] - 1):
+            since[:, np.arange(rates.shape[1]) > at[:, None]] = np.inf
+        return Past(self, rates, at, np.maximum(done[:, at], 1e-9), since)
 
-    def annealing(self, rates: Rates, at: Cells, terms: Sequence[tuple[float, float]]) -> NDArray[np.float64]:
+    def features(self, rates: Rates, at: Cells) -> Features:
+        """Those of `Past`."""
+        return self.look(rates, at).features()
+
+
+@dataclasses.dataclass(frozen=True)
+class Past:
+    """What schedules have done by some times. `progress` is S then, `since` how much S has grown since each cell."""
+
+    clock: Clock
+    rates: Rates
+    at: Cells
+    progress: NDArray[np.float64]  # (schedules, times)
+    since: NDArray[np.float64]  # (schedules, times, cells); of cells to come: infinity
+
+    def annealing(self, terms: Sequence[tuple[float, float]]) -> NDArray[np.float64]:
         """Sum over the past of rate^2 (1 + C (S - S_k))^-b, for each (C, b): (terms, schedules, times).
 
         The noise that past rates have left in the weights, less what later steps have averaged away.
         """
-        done = np.cumsum(rates, axis=1) / self.sum
-        power = (rates / self.sum) ** 2 * rates.shape[1]
-        out = np.empty((len(terms), len(rates), len(at)))
-        for place, cell in enumerate(at):
-            since = done[:, cell : cell + 1] - done[:, : cell + 1]
-            logs = {pace: np.log1p(pace * since) for pace, _ in terms}
-            for number, (pace, exponent) in enumerate(terms):
-                out[number, :, place] = np.einsum("nk,nk->n", power[:, : cell + 1], np.exp(-exponent * logs[pace]))
-        return out
+        power = (self.rates / self.clock.sum) ** 2 * self.rates.shape[1]
+        logs = {pace: np.log1p(pace * self.since) for pace, _ in terms}
+        return np.stack([np.einsum("nk,ntk->nt", power, np.exp(-exponent * logs[pace])) for pace, exponent in terms])
 
-    def faded(self, rates: Rates, at: Cells) -> NDArray[np.float64]:
+    def faded(self) -> NDArray[np.float64]:
         """The mean rate over the last `FADES` of S, exponentially forgotten: (fades, schedules, times)."""
-        done = np.cumsum(rates, axis=1) / self.sum
-        out = np.empty((len(FADES), len(rates), len(at)))
-        for place, cell in enumerate(at):
-            since = done[:, cell : cell + 1] - done[:, : cell + 1]
-            past = rates[:, : cell + 1]
-            for number, fade in enumerate(FADES):
-                weight = np.exp(-since / fade) * past
-                out[number, :, place] = np.einsum("nk,nk->n", weight, past) / np.maximum(weight.sum(axis=1), 1e-300)
-        return out
+        weights = [np.exp(-self.since / fade) * self.rates[:, None] for fade in FADES]
+        means = [np.einsum("ntk,nk->nt", part, self.rates) / np.maximum(part.sum(axis=2), 1e-300) for part in weights]
+        return np.stack(means)
 
-    def features(self, rates: Rates, at: Cells) -> Features:
+    def features(self) -> Features:
         """log S, log time, the rate now, its faded means, the annealing terms; all logarithms."""
-        floor = _FLOOR * self.peak
-        time = np.broadcast_to(np.log((at + 1.0) / rates.shape[1]), (len(rates), len(at)))
-        noise = self.annealing(rates, at, NOISES)
-        columns = [np.log(self.progress(rates, at)), time, np.log(rates[:, at] + floor)]
-        columns += list(np.log(self.faded(rates, at) + floor))
-        columns += list(0.5 * np.log(noise + (floor / self.sum) ** 2 * rates.shape[1]))
+        floor, cells = _FLOOR * self.clock.peak, self.rates.shape[1]
+        time = np.broadcast_to(np.log((self.at + 1.0) / cells), self.progress.shape)
+        columns = [np.log(self.progress), time, np.log(self.rates[:, self.at] + floor)]
+        columns += list(np.log(self.faded() + floor))
+        columns += list(0.5 * np.log(self.annealing(NOISES) + (floor / self.clock.sum) ** 2 * cells))
         return np.stack(columns, axis=-1)
 
 

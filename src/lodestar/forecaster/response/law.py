@@ -12,7 +12,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from lodestar.forecaster.response.history import Cells, Clock, Rates
+from lodestar.forecaster.response.history import Past
 
 _LEAST = 1e-9
 
@@ -25,12 +25,12 @@ class Law:
     coefficients: NDArray[np.float64]  # (laws, 3): E0, A, B, none below zero
     exponents: NDArray[np.float64]  # (laws, 3): a, C, b
 
-    def log_level(self, clock: Clock, rates: Rates, at: Cells) -> NDArray[np.float64]:
-        """log E at the end of each cell: (schedules, times)."""
+    def log_level(self, past: Past) -> NDArray[np.float64]:
+        """log E at the times that are looked at: (schedules, times)."""
         terms = list(dict.fromkeys((float(c), float(b)) for _, c, b in self.exponents))
-        progress, noise = clock.progress(rates, at), clock.annealing(rates, at, terms)
-        out = np.zeros(progress.shape)
+        noise = past.annealing(terms)
+        out = np.zeros(past.progress.shape)
         for weight, (floor, gain, loss), (a, c, b) in zip(self.weights, self.coefficients, self.exponents, strict=True):
-            level = floor + gain * progress**-a + loss * noise[terms.index((float(c), float(b)))]
+            level = floor + gain * past.progress**-a + loss * noise[terms.index((float(c), float(b)))]
             out += weight * np.log(np.maximum(level, _LEAST))
         return out

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from lodestar.forecaster.preprocessing.normaliser import LOSS, METRIC
 from lodestar.forecaster.response.history import CELLS, Rates
+from lodestar.forecaster.response.products import product
 
 _FLOOR = 1e-3  # of a typical peak: a rate of zero has a finite logarithm
 _SEVERAL, _AT_LEAST = 8, 3  # runs that are averaged, and those of them that count in earnest
+_SPARE = 0.5  # of the range of what past runs still changed: how far beyond it a run may go
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,12 +45,24 @@ class Neighbours:
         spread = float(logs.std()) + 1e-6
         return cls(logs / spread, stands, floor, spread)
 
+    def reach(self, cell: int) -> tuple[float, float]:
+        """The least and the most that the metric may yet change after a cell: as past runs did, and some more.
+
+        Nought is always among it. Late in a run no past run changed much: then this one is not forecast to, either.
+        """
+        changes = self.stands[:, -1, METRIC] - self.stands[:, cell, METRIC]
+        low, high = min(float(changes.min()), 0.0), max(float(changes.max()), 0.0)
+        spare = _SPARE * (high - low)
+        return low - spare, high + spare
+
     def finals(
         self, rates: Rates, stand: NDArray[np.float64], first: tuple[int, int], last: tuple[int, int]
     ) -> NDArray[np.float64]:
         """By the nearest run, and by several: (2, schedules), model units. The metric was seen, to `last[METRIC]`."""
         own = np.log(rates + self.floor) / self.spread
-        far = (own**2).sum(axis=1)[:, None] + (self.log_rates**2).sum(axis=1)[None] - 2.0 * own @ self.log_rates.T
+        far = (
+            (own**2).sum(axis=1)[:, None] + (self.log_rates**2).sum(axis=1)[None] - 2.0 * product(own, self.log_rates.T)
+        )
         far = np.maximum(far, 0.0) / CELLS
         for channel in (LOSS, METRIC):
             if last[channel] >= 0:

@@ -112,6 +112,8 @@ class Response:
         power = power_law_final(observed.stand[:, METRIC], observed.first[METRIC], observed.last[METRIC])
         blind = [np.full(len(rates), value) for value in (now, power)]
         made = np.stack([alone.mean[:, 0], given.mean[:, 0], onward, blind[0], *alike, blind[1]])
+        low, high = self.neighbours.reach(observed.last[METRIC])
+        made = np.clip(made, now + low, now + high)
         return self.metric.clipped(made, now, observed.share), given.variance[:, 0], given.doubt[:, 0]
 
     def curves(
@@ -129,6 +131,17 @@ class Response:
         way = np.clip(((at + 1) / CELLS - start) / max(1.0 - start, 1e-9), 0.0, 1.0)
         finals = self.finals(rates, observed)
         metric = parts[METRIC].mean + way * (finals.centre[:, None] - parts[METRIC].mean[:, -1:])
+        curves = [self._within(LOSS, parts[LOSS].mean, observed), self._within(METRIC, metric, observed)]
         deviations = np.sqrt(np.stack([part.variance for part in parts], axis=-1))
         deviations[..., METRIC] *= 1.0 + way * (finals.deviation[:, None] / deviations[:, -1:, METRIC] - 1.0)
-        return np.stack([parts[LOSS].mean, metric], axis=-1), deviations
+        return np.stack(curves, axis=-1), deviations
+
+    def _within(self, channel: int, curves: NDArray[np.float64], observed: Observed | None) -> NDArray[np.float64]:
+        """Curves no further out than past runs ever were, with the margin that their finals have, or than this run."""
+        part, past = (self.loss, self.metric)[channel], self.neighbours.stands[..., channel]
+        low = min(part.low, float(past.min()) - (float(past[:, -1].min()) - part.low))
+        high = max(part.high, float(past.max()) + (part.high - float(past[:, -1].max())))
+        seen = observed.seen(channel) if observed else None
+        if seen is not None:
+            low, high = min(low, float(seen.values.min())), max(high, float(seen.values.max()))
+        return np.clip(curves, low, high)

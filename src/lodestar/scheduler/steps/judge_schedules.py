@@ -16,7 +16,7 @@ from lodestar.forecaster.known_schedules import Judged, judge, what_if
 from lodestar.forecaster.preprocessing.normaliser import LR
 from lodestar.forecaster.preprocessing.recipe import Points
 from lodestar.forecaster.response.history import CELLS
-from lodestar.planning.plan import averaged, outer_ends
+from lodestar.planning.plan import averaged, best_untried, outer_ends
 from lodestar.planning.space import candidates
 from lodestar.planning.words import describe
 from lodestar.scheduler.planned_run import PlannedRun
@@ -30,16 +30,17 @@ _SCALES = np.array([0.5, 0.7, 0.85, 1.2, 1.4, 2.0])  # and the plan itself, fast
 _USUAL = 0.8  # of forecasts are off by less than what a challenger must win by
 _CLEARLY = 3.0  # times as much: the best of some two hundred forecasts owes much of its lead to error
 _TOO_LATE = 0.1  # of the run left: no past run changed its rate there, so what that does is anybody's guess
+_AVERAGED = 12  # of some two hundred schedules
 _SHOWN = 3  # of the best are on record
 SOURCE = "schedules"
 _MIDDLES = (np.arange(CELLS) + 0.5) / CELLS
 
 
 def planned_by_search(forecaster: Forecaster) -> tuple[PlannedRun, str]:
-    """The initial plan, the best dozen of a thousand schedules averaged, with its forecast; and that in words."""
+    """The initial plan, the best two dozen of a thousand schedules averaged, with its forecast; and that in words."""
     choice = candidates(forecaster)
-    rates, _ = averaged(forecaster, choice.rates, judge(forecaster, choice.rates), None)
-    words = f"the best of {len(choice.rates)} schedules, the first dozen averaged: {describe(rates)}"
+    rates, _ = best_untried(forecaster, choice, judge(forecaster, choice.rates))
+    words = f"the best of {len(choice.rates)} schedules, the first two dozen averaged: {describe(rates)}"
     return _planned(forecaster, rates, None, 0), words
 
 
@@ -60,7 +61,7 @@ def choose_schedule(moment: Moment, planned: PlannedRun) -> tuple[Decision, Plan
     rates = np.concatenate([own[None], _SCALES[:, None] * own, others.rates])
     judged = judge(forecaster, rates, context, _USUAL)
     goes_on = _going_on(moment, planned, judged)
-    best, final = averaged(forecaster, rates, judged, context, _USUAL)
+    best, final = averaged(forecaster, rates, judged, context, _USUAL, count=_AVERAGED)
     gain = float(final.merit[0] - judged.merit[0])
     needed = max(_CLEARLY * _usually_off(forecaster, judged), moment.settings.hysteresis or 0.0)
     now = moment.seen / forecaster.points

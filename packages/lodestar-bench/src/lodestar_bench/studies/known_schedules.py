@@ -1,8 +1,10 @@
 """Known schedules: how well a response ranks schedules it never saw, and how the forecast sharpens as a run goes on.
 
-Comes in: runs (a store, or a table). Goes out, over random splits: rank correlation with the final metric (all runs,
+Comes in: runs (stores, or tables). Goes out, over random splits: rank correlation with the final metric (all runs,
 and the better half), its RMSE and the share of 80 % intervals that held, from few and from many runs, at several
-shares seen; beside last value, nearest past run and power law. `--most` takes a random part of a large table first.
+shares seen; beside last value, nearest past run and power law. Then a count of the cells in which it is below all of
+these, ties told apart. `--most` takes a random part of a large table first. With `--json` what was done is kept: a
+second call goes on where the first ended.
 
     python -m lodestar_bench.studies.known_schedules runs.parquet --from 5 10 20 70 --test 30 --splits 5
 """
@@ -27,6 +29,7 @@ from lodestar.forecaster.preprocessing.normaliser import METRIC
 from lodestar.forecaster.response.history import CELLS
 from lodestar.runs import Direction, Run
 from lodestar_bench.studies.accuracy import read
+from lodestar_bench.studies.known_cells import OURS, Errors, best_simple, counted, rmse, verdict
 
 SHARES = (0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9)
 LEVEL = 0.8
@@ -42,31 +45,40 @@ def run(
     simple: bool = True,
     first: int = 0,
 ) -> list[dict[str, Any]]:
-    """A row for each size and share seen: means over the splits, and the worst split's rank correlation."""
+    """A row for each size and share seen: means over the splits, the worst split's rank correlation, a verdict."""
     runs = list(read(Path(path)))
-    found: list[dict[str, Any]] = []
-    for size in sizes:
-        rows = [one_split(runs, size, test, seed, most, simple) for seed in range(first, first + splits)]
-        found += [_mean([row[place] for row in rows], size) for place in range(len(SHARES))]
-    return found
+    return [row for size in sizes for row in of_size(runs, size, test, range(first, first + splits), most, simple)]
+
+
+def of_size(
+    runs: Sequence[Run], size: int, test: int, seeds: Sequence[int], most: int | None, simple: bool
+) -> list[dict[str, Any]]:
+    """The rows of one size."""
+    made = [found for seed in seeds if (found := one_split(runs, size, test, seed, most, simple)) is not None]
+    if not made:
+        raise SystemExit(f"fewer than three of {size} runs are usable in every split. Fix: --from more runs")
+    return [_mean([split[place] for split in made], size, len(seeds)) for place in range(len(SHARES))]
 
 
 def one_split(
     runs: Sequence[Run], size: int, test: int, seed: int, most: int | None, simple: bool
-) -> list[dict[str, float]]:
-    """Fit to `size` random runs, forecast `test` others; a row for each share seen."""
+) -> list[tuple[dict[str, float], Errors]] | None:
+    """Fit to `size` random runs, forecast `test` others; figures and errors for each share seen."""
     order = np.random.default_rng(seed).permutation(len(runs))[:most]
     past = prepare([runs[i] for i in order[test : test + size]])
     tested = prepare([runs[i] for i in order[:test]], recipe=past.recipe)
     began = time.process_time()
     fitted = fit_response(past, seed=seed)
     if fitted is None:
-        raise SystemExit(f"split {seed}: fewer than three of {size} runs are usable. Fix: --from more runs")
+        return None
     seconds = time.process_time() - began
-    return [_row(past, tested, fitted[0], share, simple) | {"fit_s": seconds} for share in SHARES]
+    found = [_row(past, tested, fitted[0], share, simple) for share in SHARES]
+    return [(row | {"fit_s": seconds}, errors) for row, errors in found]
 
 
-def _row(past: Prepared, tested: Prepared, response: Any, share: float, simple: bool) -> dict[str, float]:
+def _row(
+    past: Prepared, tested: Prepared, response: Any, share: float, simple: bool
+) -> tuple[dict[str, float], Errors]:
     cells = cell_runs(tested)
     whole = np.flatnonzero(cells.whole)
     units = past.recipe.normaliser.metric
@@ -78,12 +90,14 @@ def _row(past: Prepared, tested: Prepared, response: Any, share: float, simple: 
         width = response.mixture.width(share, LEVEL) * finals.deviation[0]
         centre[place] = finals.centre[0]
         held[place] = abs(truth[place] - finals.centre[0]) <= width
-    row = {"seen": share, "tested": float(len(whole)), "runs": float(len(past)), "held": float(held.mean())}
-    row |= _figures("", units.inverse(centre), units.inverse(truth), past.recipe.direction)
+    forecasts = {OURS: units.inverse(centre)}
     if simple and share:
-        for name, forecast in _simple(past, tested, share).items():
-            row |= _figures(f"{name} ", forecast[whole], units.inverse(truth), past.recipe.direction)
-    return row
+        forecasts |= {name: forecast[whole] for name, forecast in _simple(past, tested, share).items()}
+    row = {"seen": share, "tested": float(len(whole)), "runs": float(len(past)), "held": float(held.mean())}
+    for name, forecast in forecasts.items():
+        label = "" if name == OURS else f"{name} "
+        row |= _figures(label, forecast, units.inverse(truth), past.recipe.direction)
+    return row, {name: forecast - units.inverse(truth) for name, forecast in forecasts.items()}
 
 
 def _figures(name: str, forecast: NDArray, truth: NDArray, direction: Direction) -> dict[str, float]:
@@ -91,7 +105,7 @@ def _figures(name: str, forecast: NDArray, truth: NDArray, direction: Direction)
     return {
         f"{name}spearman": spearman(forecast, truth),
         f"{name}better half": spearman(forecast[better], truth[better]),
-        f"{name}rmse": float(np.sqrt(np.mean((forecast - truth) ** 2))),
+        f"{name}rmse": rmse(forecast - truth),
     }
 
 
@@ -102,34 +116,57 @@ def _simple(past: Prepared, tested: Prepared, share: float) -> dict[str, NDArray
     return {one.name: np.array([one.forecast(context)[-1, METRIC] for context in contexts]) for one in made}
 
 
-def _mean(rows: list[dict[str, float]], size: int) -> dict[str, Any]:
+def _mean(made: Sequence[tuple[dict[str, float], Errors]], size: int, splits: int) -> dict[str, Any]:
+    rows, errors = [row for row, _ in made], [split for _, split in made]
     mean = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
-    return {"from": size, "splits": len(rows), "worst": float(np.min([row["spearman"] for row in rows])), **mean}
+    worst = float(np.min([row["spearman"] for row in rows]))
+    about: dict[str, Any] = {"from": size, "splits": len(rows), "unusable splits": splits - len(rows), "worst": worst}
+    if len(errors[0]) > 1:
+        best = best_simple(errors)
+        about |= {"best simple": best, "best simple rmse": mean[f"{best} rmse"], "verdict": verdict(errors, best)}
+    return about | mean
+
+
+def _print(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    print(path.stem)
+    print("from  seen  usable  spearman (worst)  better half  rmse     80 % held  best simple forecaster's rmse")
+    for row in rows:
+        best = f"{row['best simple rmse']:.5f} ({row['best simple']}): {row['verdict']}" if "verdict" in row else ""
+        print(
+            f"{row['from']:4d}  {row['seen']:4.2f}  {row['runs']:6.0f}  {row['spearman']:8.3f} ({row['worst']:.3f})"
+            f"  {row['better half']:11.3f}  {row['rmse']:.5f}  {row['held']:9.2f}  {best}"
+        )
 
 
 def main() -> None:
-    """Print the table, a line for each size and share."""
+    """Print the tables, a line for each size and share, and the counts."""
     told = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    told.add_argument("runs", type=Path, help="a run store, or a table")
+    told.add_argument("runs", type=Path, nargs="+", help="run stores, or tables")
     told.add_argument("--from", dest="sizes", type=int, nargs="+", default=[5, 10, 20, 70], help="runs to learn from")
     told.add_argument("--test", type=int, default=30, help="runs to test on")
     told.add_argument("--splits", type=int, default=5, help="random splits")
     told.add_argument("--seed", type=int, default=0, help="of the first split")
     told.add_argument("--most", type=int, help="take so many random runs of the table first")
-    told.add_argument("--json", type=Path, help="write the rows here too")
+    told.add_argument("--json", type=Path, help="keep the rows here")
     given = told.parse_args()
-    rows = run(given.runs, sizes=given.sizes, test=given.test, splits=given.splits, most=given.most, first=given.seed)
-    print("from  seen  usable  spearman (worst)  better half  rmse     80 % held  best simple forecaster's rmse")
-    for row in rows:
-        others = {name: row[f"{name} rmse"] for name in (kind.name for kind in SIMPLE) if f"{name} rmse" in row}
-        best = min(others, key=lambda name: others[name]) if others else ""
-        print(
-            f"{row['from']:4d}  {row['seen']:4.2f}  {row['runs']:6.0f}  {row['spearman']:8.3f} ({row['worst']:.3f})"
-            f"  {row['better half']:11.3f}  {row['rmse']:.5f}  {row['held']:9.2f}  "
-            + (f"{others[best]:.5f} ({best})" if best else "")
-        )
-    if given.json:
-        given.json.write_text(json.dumps(rows, indent=1) + "\n")
+    kept: dict[str, list[dict[str, Any]]] = (
+        json.loads(given.json.read_text()) if given.json and given.json.exists() else {}
+    )
+    setting = f"--test {given.test} --splits {given.splits} --seed {given.seed} --most {given.most}"
+    for path in given.runs:
+        runs = None
+        for size in given.sizes:
+            key = f"{path.stem} --from {size} {setting}"
+            if key not in kept:
+                runs = list(read(path)) if runs is None else runs
+                seeds = range(given.seed, given.seed + given.splits)
+                kept[key] = of_size(runs, size, given.test, seeds, given.most, True)
+                if given.json:
+                    given.json.write_text(json.dumps(kept, indent=1) + "\n")
+        _print(path, [row for size in given.sizes for row in kept[f"{path.stem} --from {size} {setting}"]])
+    for size in given.sizes:
+        rows = [row for path in given.runs for row in kept[f"{path.stem} --from {size} {setting}"]]
+        print(f"\nfrom {size}: {counted(rows)}")
 
 
 if __name__ == "__main__":
