@@ -1,6 +1,7 @@
 """Contexts whose schedule is known: what they show, and what counts."""
 
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +20,7 @@ POINTS, BINS, SIZE = 40, 8, 20
 
 
 @functools.cache
-def made(**changes) -> tuple[Batch, Batch, RunArrays]:
+def made(**changes) -> tuple[Any, Any, RunArrays]:
     """A batch before and after, and its runs: run i has i everywhere, and its rate's bins too."""
     settings = fit_settings("default", tokens=BINS, token_noise=0.0, token_shift=0.0, **changes)
     values = np.broadcast_to(np.arange(1.0, SIZE + 1)[:, None, None], (SIZE, POINTS, 3))

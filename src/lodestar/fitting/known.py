@@ -5,6 +5,7 @@ seen at all, with the learning rate of the whole run beside it. In some of these
 from a random moment: loss and metric count up to there. What is still to come must not change what was.
 """
 
+import dataclasses
 from typing import NamedTuple
 
 import jax
@@ -17,23 +18,34 @@ from lodestar.fitting.contexts import noisy, tokens_of
 from lodestar.fitting.dataset import Prepared
 from lodestar.fitting.response.cells import rate_of
 from lodestar.fitting.settings import FitSettings
+from lodestar.forecaster.axes import RunMask, RunValues
 from lodestar.forecaster.preprocessing.normaliser import LR
 from lodestar.forecaster.response.history import on_cells
 from lodestar.forecaster.tokens import schedule_bins
 
 
-class RunArrays(NamedTuple):
-    """Runs as a fit sees them, in NumPy or JAX. `bins`: their rates; `ends`: whose rate is known to the end."""
+class DeviceRuns(NamedTuple):
+    """Some runs, for JAX. `bins`: their rates; `ends`: whose rate is known to the end."""
 
     values: Float[Array, "runs points 3"]
     mask: Bool[Array, "runs points 3"]
     bins: Float[Array, "runs bins 2"]
     ends: Bool[Array, " runs"]
 
-    def pick(self, runs: NDArray[np.int64], dtype: jnp.dtype) -> "RunArrays":
-        """Some runs, for JAX."""
+
+@dataclasses.dataclass(frozen=True)
+class RunArrays:
+    """All runs of a fit, in NumPy: they may be larger than memory."""
+
+    values: RunValues
+    mask: RunMask
+    bins: NDArray[np.float64]
+    ends: NDArray[np.bool_]
+
+    def pick(self, runs: NDArray[np.int64], dtype: jnp.dtype) -> DeviceRuns:
+        """Some of them."""
         values, bins = (jnp.asarray(part[runs], dtype) for part in (self.values, self.bins))
-        return RunArrays(values, jnp.asarray(self.mask[runs]), bins, jnp.asarray(self.ends[runs]))
+        return DeviceRuns(values, jnp.asarray(self.mask[runs]), bins, jnp.asarray(self.ends[runs]))
 
 
 class Batch(NamedTuple):
@@ -68,7 +80,7 @@ def schedule_tokens_of(bins: Float[Array, "batch bins 2"]) -> Float[Array, "batc
 
 
 def with_schedules(
-    key: PRNGKeyArray, batch: Batch, runs: RunArrays, totals: Float[Array, "batch points1 6"], settings: FitSettings
+    key: PRNGKeyArray, batch: Batch, runs: DeviceRuns, totals: Float[Array, "batch points1 6"], settings: FitSettings
 ) -> Batch:
     """The first part of the batch with known schedules, the rest as it was."""
     mix, cut, long, nothing, *noise = jax.random.split(key, 6)
@@ -97,7 +109,7 @@ def with_schedules(
     )
 
 
-def _spliced(runs: RunArrays, own: Array, until: Array) -> tuple[Array, Array, Array]:
+def _spliced(runs: DeviceRuns, own: Array, until: Array) -> tuple[Array, Array, Array]:
     """Runs that take another's schedule after `own` bins: rates from there on are its, loss and metric unknown."""
     points, bins = runs.values.shape[1], runs.bins.shape[1]
     past = jnp.arange(points)[None] < until[:, None]

@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from numpy.typing import NDArray
 
 from lodestar.fitting.encoder import AbstractEncoder, make_encoder
@@ -58,7 +58,7 @@ class LatentODE(eqx.Module):
         self.schedule = ScheduleReader(shape, key=jax.random.fold_in(key, 3)) if shape.schedules else None
         self.shape = shape
 
-    def encode(self, tokens, valid, schedule=None, known=True) -> Float[Array, " latent"]:
+    def encode(self, tokens, valid, schedule=None, known: Bool[Array, ""] | bool = True) -> Float[Array, " latent"]:
         """Tokens of one context to z0; with those of a schedule, if it is `known`."""
         z0 = self.encoder(tokens, valid)
         if schedule is None:

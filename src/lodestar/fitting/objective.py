@@ -37,8 +37,8 @@ def reconstruct(
     model: LatentODE, batch: Batch, reader: Reader
 ) -> tuple[Float[Array, "batch points 3"], Float[Array, "batch knots latent"]]:
     """Whole runs from contexts, and the latent paths."""
-    known = () if batch.schedule is None else (batch.schedule, batch.known)
-    z0 = jax.vmap(model.encode)(batch.tokens, batch.valid, *known)
+    schedules = () if batch.schedule is None or batch.known is None else (batch.schedule, batch.known)
+    z0 = jax.vmap(model.encode)(batch.tokens, batch.valid, *schedules)
     if model.shape.solver == "tsit5":
         path = jax.vmap(lambda z: model.states(z, reader.times))(z0)
         return jax.vmap(jax.vmap(model.decoder))(path), path

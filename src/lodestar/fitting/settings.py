@@ -35,6 +35,7 @@ class FitSettings(BaseModel):
     bits: Literal[32, 64] = 32
     check_every: int = Field(ge=1, description="updates between two looks at the held-out runs")
     patience: float = Field(gt=0, description="stop after this share of the updates without improvement")
+    averaging: int = Field(ge=0, description="updates whose mean weights are kept; 0: weights as they are")
     known: float = Field(ge=0, le=1, description="share of the contexts whose schedule is shown to its end; 0: none")
     unobserved: float = Field(ge=0, le=1, description="share of those that show nothing but the schedule")
     spliced: float = Field(ge=0, le=1, description="share of those whose schedule goes on as another run's")
@@ -60,6 +61,7 @@ _DEFAULT: dict[str, Any] = {
     "bits": 32,
     "check_every": 500,
     "patience": 0.3,
+    "averaging": 500,
     "known": 0.6,
     "unobserved": 0.15,
     "spliced": 0.4,
@@ -77,6 +79,7 @@ _PAPER: dict[str, Any] = {
     "token_shift": 0.0,
     "clip": 0.0,
     "bits": 64,
+    "averaging": 0,
     "known": 0.0,
     "response": False,
 }

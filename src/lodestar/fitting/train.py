@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from lodestar._errors import FitError
 from lodestar.fitting.contexts import random_contexts
 from lodestar.fitting.folds import Fold
-from lodestar.fitting.known import Batch, RunArrays, schedule_tokens_of, with_schedules
+from lodestar.fitting.known import Batch, DeviceRuns, RunArrays, schedule_tokens_of, with_schedules
 from lodestar.fitting.model import LatentODE
 from lodestar.fitting.objective import Reader, objective, reconstruct, squared_error
 from lodestar.fitting.settings import FitSettings
@@ -39,6 +39,7 @@ class Progress:
     params: Any
     opt_state: Any
     best: Any
+    averaged: Any  # the mean of recent weights: what held-out runs judge and a fit keeps
     update: int = 0
     best_error: float = float("inf")
     best_update: int = 0
@@ -64,7 +65,7 @@ class Trainer:
     def begin(self, key: PRNGKeyArray) -> Progress:
         """Fresh weights."""
         params = eqx.partition(self._model(key), eqx.is_array)[0]
-        return Progress(params, self.optimizer.init(params), jax.tree.map(jnp.copy, params))
+        return Progress(params, self.optimizer.init(params), *(jax.tree.map(jnp.copy, params) for _ in range(2)))
 
     def train(
         self,
@@ -78,17 +79,23 @@ class Trainer:
         """Go on until the updates are used up or the held-out runs stop improving."""
         watch = self._watch(runs, fold.held_out)
         rates = jax.vmap(optax.cosine_onecycle_schedule(updates, self.settings.peak_lr))
-        data: RunArrays | None = None
+        data: DeviceRuns | None = None
         while not progress.done:
             number = progress.update // self.chunk
             if data is None or len(fold.train) > POOL:
                 data = self._pool(runs, fold.train, number)
             numbers = jnp.arange(progress.update, progress.update + self.chunk)
-            progress.params, progress.opt_state, error = self._run_chunk(
-                progress.params, progress.opt_state, key, numbers, jnp.asarray(rates(numbers), self.dtype), data
+            (progress.params, progress.opt_state, progress.averaged), error = self._run_chunk(
+                progress.params,
+                progress.opt_state,
+                progress.averaged,
+                key,
+                numbers,
+                jnp.asarray(rates(numbers), self.dtype),
+                data,
             )
             progress.update += self.chunk
-            held_out = None if watch is None else float(self._look(progress.params, watch))
+            held_out = None if watch is None else float(self._look(progress.averaged, watch))
             self._after(progress, float(error), held_out, updates)
             after_chunk(progress)
         return progress
@@ -102,7 +109,7 @@ class Trainer:
             )
         progress.history.append((progress.update, error, float("nan") if held_out is None else held_out))
         if judged < progress.best_error or held_out is None:
-            progress.best = jax.tree.map(jnp.copy, progress.params)
+            progress.best = jax.tree.map(jnp.copy, progress.averaged)
             progress.best_error, progress.best_update = judged, progress.update
         waited = progress.update - progress.best_update
         progress.done = progress.update >= updates or waited > self.settings.patience * updates
@@ -111,7 +118,7 @@ class Trainer:
         model = LatentODE(self.settings.architecture, key=key)
         return jax.tree.map(lambda x: x.astype(self.dtype) if eqx.is_inexact_array(x) else x, model)
 
-    def _pool(self, runs: RunArrays, train: NDArray[np.int64], number: int) -> RunArrays:
+    def _pool(self, runs: RunArrays, train: NDArray[np.int64], number: int) -> DeviceRuns:
         """The runs of this chunk: all of them, or a pool drawn by the chunk's number."""
         if len(train) > POOL:
             train = np.sort(np.random.default_rng(number).choice(train, POOL, replace=False))
@@ -140,28 +147,36 @@ class Trainer:
         tokens, valid = context_tokens(*context, start, points, self.settings.architecture.tokens)
         return tokens, valid & (high > low)
 
-    def _chunk(self, params, opt_state, key, numbers, rates, runs):
+    def _chunk(self, params, opt_state, averaged, key, numbers, rates, runs):
         both = jnp.concatenate([jnp.where(runs.mask, runs.values, 0.0), runs.mask.astype(self.dtype)], axis=-1)
         totals = jnp.pad(jnp.cumsum(both, axis=1), ((0, 0), (1, 0), (0, 0)))
 
-        def update(carry, item):
-            params, opt_state = carry
+        def update(state, item):
+            params, opt_state, averaged = state
             number, rate = item
             batch, reader = self._batch(jax.random.fold_in(key, number), runs, totals)
             grads, error = jax.grad(self._loss, has_aux=True)(params, batch, reader)
             changes, opt_state = self.optimizer.update(grads, opt_state, params)
-            return (jax.tree.map(lambda p, c: p - rate * c, params, changes), opt_state), error
+            params = jax.tree.map(lambda p, c: p - rate * c, params, changes)
+            return (params, opt_state, self._averaged(averaged, params, number)), error
 
-        (params, opt_state), errors = jax.lax.scan(update, (params, opt_state), (numbers, rates))
-        return params, opt_state, jnp.mean(errors)
+        state, errors = jax.lax.scan(update, (params, opt_state, averaged), (numbers, rates))
+        return state, jnp.mean(errors)
 
-    def _batch(self, key: PRNGKeyArray, runs: RunArrays, totals: Array) -> tuple[Batch, Reader]:
+    def _averaged(self, averaged, params, number):
+        """A running mean over the last ninth of the updates, at most over those that `averaging` names."""
+        if not self.settings.averaging:
+            return params
+        share = jnp.maximum(9.0 / (number + 10.0), 1.0 / self.settings.averaging).astype(self.dtype)
+        return jax.tree.map(lambda mean, now: mean + share * (now - mean), averaged, params)
+
+    def _batch(self, key: PRNGKeyArray, runs: DeviceRuns, totals: Array) -> tuple[Batch, Reader]:
         which, where, rows = jax.random.split(key, 3)
         batch, points = self.settings.batch, runs.values.shape[1]
         index = jax.random.permutation(which, runs.values.shape[0])[jnp.arange(batch) % runs.values.shape[0]]
         made = Batch(*random_contexts(where, totals[index], self.settings), runs.values[index], runs.mask[index])
         if self.settings.known:
-            chosen = RunArrays(*(part[index] for part in runs))
+            chosen = DeviceRuns(*(part[index] for part in runs))
             made = with_schedules(jax.random.fold_in(where, 5), made, chosen, totals[index], self.settings)
         targets = self.settings.targets
         if not targets or targets >= points:

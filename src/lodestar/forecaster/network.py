@@ -51,8 +51,8 @@ class Network:
             for j in range(tokens.shape[1] - 1, -1, -1):
                 state = np.where(valid[:, j, None], self._gru(tokens[:, j], state), state)
             return self._linear("encoder.readout", state)
-        time = np.max(tokens[..., 0], axis=1, where=valid, initial=-np.inf)[:, None]
-        time = np.where(valid.any(axis=1)[:, None], time, 0.0)
+        time = np.where(valid, tokens[..., 0], -np.inf).max(axis=1)[:, None]
+        time = np.where(np.isfinite(time), time, 0.0)
         for j in range(tokens.shape[1] - 1, -1, -1):
             fine = valid[:, j, None]
             new = self._gru(tokens[:, j], self._drift(state, tokens[:, j, :1] - time))
