@@ -15,6 +15,7 @@ from lodestar.fitting import FitProgress, fit_settings
 from lodestar.fitting.calibration import contexts_of
 from lodestar.fitting.dataset import prepare
 from lodestar.fitting.folds import make_folds
+from lodestar.fitting.known import RunArrays
 from lodestar.fitting.quality import relative_mse
 from lodestar.fitting.train import Trainer
 from lodestar.runs import Direction
@@ -206,7 +207,8 @@ def test_a_set_larger_than_the_pool_is_visited_in_parts(monkeypatch):
     monkeypatch.setattr("lodestar.fitting.train.POOL", 6)
     trainer = Trainer(fit_settings("default", **SMALL), 60)
     values = np.arange(40.0)[:, None, None] * np.ones((1, 60, 3))
-    pools = [trainer._pool(values, values > -1, np.arange(40), number)[0][:, 0, 0].tolist() for number in range(30)]
+    runs = RunArrays(values, values > -1, np.zeros((40, 30, 2)), np.ones(40, bool))
+    pools = [trainer._pool(runs, np.arange(40), number).values[:, 0, 0].tolist() for number in range(30)]
     assert all(len(set(pool)) == 6 for pool in pools)
     assert len({run for pool in pools for run in pool}) == 40
-    assert pools[3] == trainer._pool(values, values > -1, np.arange(40), 3)[0][:, 0, 0].tolist()
+    assert pools[3] == trainer._pool(runs, np.arange(40), 3).values[:, 0, 0].tolist()

@@ -7,6 +7,7 @@ import numpy as np
 
 from lodestar.fitting import LatentODE, fit_settings
 from lodestar.fitting.contexts import random_contexts
+from lodestar.fitting.known import Batch
 from lodestar.fitting.objective import Reader, objective, path_length
 from lodestar.forecaster import Architecture
 
@@ -26,9 +27,9 @@ def test_masked_points_do_not_count_and_the_path_does():
     tokens, valid, values = _batch()
     mask = jnp.ones(values.shape, bool).at[:, 10:].set(False)
     wild = values.at[:, 10:].set(1e6)
-    compiled = eqx.filter_jit(lambda m, t, k, v, s: objective(m, t, k, v, s, reader, 0.5))
-    total, one = compiled(model, tokens, valid, values, mask)
-    _, two = compiled(model, tokens, valid, wild, mask)
+    compiled = eqx.filter_jit(lambda m, batch: objective(m, batch, reader, 0.5))
+    total, one = compiled(model, Batch(tokens, valid, values, mask))
+    _, two = compiled(model, Batch(tokens, valid, wild, mask))
     assert float(one) == float(two)
     assert float(total) > float(one)  # the path penalty
 

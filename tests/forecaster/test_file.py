@@ -102,7 +102,7 @@ def test_a_newer_version_is_refused_with_the_upgrade_line(saved):
     table["__metadata__"]["version"] = "99"
     head = json.dumps(table).encode()
     saved.write_bytes(len(head).to_bytes(8, "little") + head + whole[8 + size :])
-    with pytest.raises(ForecasterError, match=r"version 99, .* reads up to 2.*Fix: (git -C|install a newer)"):
+    with pytest.raises(ForecasterError, match=r"version 99, .* reads up to 3.*Fix: (git -C|install a newer)"):
         load(saved)
 
 

@@ -36,7 +36,7 @@ class Checkpoint:
 
     def save(self, progress: Progress) -> None:
         """Write where the member stands."""
-        leaves = jax.tree.leaves((progress.params, progress.opt_state, progress.best))
+        leaves = jax.tree.leaves((progress.params, progress.opt_state, progress.best, progress.averaged))
         header = {
             "fingerprint": self._mark,
             "update": progress.update,
@@ -59,13 +59,14 @@ class Checkpoint:
                 "Fix: use another checkpoint folder, or remove this one to start afresh"
             )
         fresh = trainer.begin(jax.random.key(0))
-        tree = jax.tree.structure((fresh.params, fresh.opt_state, fresh.best))
+        tree = jax.tree.structure((fresh.params, fresh.opt_state, fresh.best, fresh.averaged))
         leaves = [jnp.asarray(tensors[name]) for name in sorted(tensors)]
-        params, opt_state, best = jax.tree.unflatten(tree, leaves)
+        params, opt_state, best, averaged = jax.tree.unflatten(tree, leaves)
         return Progress(
             params=params,
             opt_state=opt_state,
             best=best,
+            averaged=averaged,
             update=header["update"],
             best_error=header["best_error"],
             best_update=header["best_update"],

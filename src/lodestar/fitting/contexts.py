@@ -45,9 +45,17 @@ def random_contexts(
         jnp.where(jax.random.uniform(first, (batch,), dtype) < settings.from_start, 0, start), 0, points - length
     )
     made, valid = jax.vmap(lambda t, s, n: tokens_of(t, s, n, tokens))(totals, start, length)
-    if settings.token_noise or settings.token_shift:
-        noise = settings.token_noise * jax.random.normal(jitter, (batch, tokens, 2), dtype)
-        noise = noise + settings.token_shift * jax.random.normal(shift, (batch, 1, 2), dtype)
-        seen = made[:, :, 4:6] > 0
-        made = made.at[:, :, 1:3].add(jnp.where(seen, noise, 0.0))
-    return made, valid
+    return noisy((jitter, shift), made, settings), valid
+
+
+def noisy(
+    keys: tuple[PRNGKeyArray, PRNGKeyArray], made: Float[Array, "batch tokens 7"], settings: FitSettings
+) -> Float[Array, "batch tokens 7"]:
+    """Tokens with noise on the loss and metric observed, each point's own and a whole context's."""
+    if not settings.token_noise and not settings.token_shift:
+        return made
+    (batch, tokens), dtype = made.shape[:2], made.dtype
+    noise = settings.token_noise * jax.random.normal(keys[0], (batch, tokens, 2), dtype)
+    noise = noise + settings.token_shift * jax.random.normal(keys[1], (batch, 1, 2), dtype)
+    seen = made[:, :, 4:6] > 0
+    return made.at[:, :, 1:3].add(jnp.where(seen, noise, 0.0))

@@ -72,7 +72,7 @@ class OdeRnnEncoder(AbstractEncoder):
             new = self.cell(token, drifted)
             return (jnp.where(fine, new, state), jnp.where(fine, token[0], time)), None
 
-        last = jnp.max(jnp.where(valid, tokens[:, 0], -jnp.inf))
+        last = jnp.where(jnp.any(valid), jnp.max(jnp.where(valid, tokens[:, 0], -jnp.inf)), 0.0)
         start = (jnp.zeros(self.cell.hidden_size, tokens.dtype), last)
         (state, time), _ = jax.lax.scan(read, start, (tokens[::-1], valid[::-1]))
         return self.readout(self._drift(state, -time))

@@ -24,6 +24,8 @@ from lodestar.fitting.checkpoint import Checkpoint, fingerprint
 from lodestar.fitting.dataset import DEFAULT_SMOOTHING, Prepared, prepare
 from lodestar.fitting.finish import finish
 from lodestar.fitting.folds import Fold, make_folds
+from lodestar.fitting.known import RunArrays, run_arrays
+from lodestar.fitting.known_finals import held_out_finals
 from lodestar.fitting.response.response import fit_response
 from lodestar.fitting.scale_law import one_scale
 from lodestar.fitting.settings import FitSettings, Preset, fit_settings
@@ -92,12 +94,13 @@ def fit(
     facts = _facts(data, folds, settings, preset, seed, ended, time.monotonic() - began)
     made = finish(stack_weights([p.best for p in ended]), settings.architecture, data, folds, facts)
     made = dataclasses.replace(made, law=law)
-    return _with_response(made, data, seed) if settings.response else made
+    return _with_response(made, data, folds, seed) if settings.response else made
 
 
-def _with_response(forecaster: Forecaster, data: Prepared, seed: int) -> Forecaster:
+def _with_response(forecaster: Forecaster, data: Prepared, folds: tuple[Fold, ...], seed: int) -> Forecaster:
     """The same forecaster, able to judge known schedules where there are runs enough to learn that from."""
-    found = fit_response(data, seed=seed)
+    latent = held_out_finals(forecaster, data, folds) if forecaster.reads_schedules else None
+    found = fit_response(data, seed=seed, latent=latent)
     if found is None:
         return forecaster
     return dataclasses.replace(forecaster, response=found[0], quality={**forecaster.quality, **found[1]})
@@ -123,6 +126,7 @@ def _train_all(
         facts = {"settings": settings.model_dump(), "seed": seed, "held": len(folds[0].held_out)}
         mark = fingerprint(data.values, data.mask, facts)
     # The number of updates and members is no part of the program: fits of any length share it.
+    runs = run_arrays(data, settings)
     trainer = _trainer(settings.model_copy(update={"updates": 1, "members": 1}), data.recipe.points)
     stop = threading.Event()
 
@@ -132,7 +136,7 @@ def _train_all(
             saved = None if checkpoint is None else Checkpoint(Path(checkpoint), member, mark)
             try:
                 return _train_one(
-                    trainer, settings.updates, data, folds[member], seed, member, saved, on_progress, stop
+                    trainer, settings.updates, runs, folds[member], seed, member, saved, on_progress, stop
                 )
             except BaseException:
                 stop.set()
@@ -157,7 +161,7 @@ def _trainer(settings: FitSettings, points: int) -> Trainer:
 def _train_one(
     trainer: Trainer,
     updates: int,
-    data: Prepared,
+    runs: RunArrays,
     fold: Fold,
     seed: int,
     member: int,
@@ -181,7 +185,7 @@ def _train_one(
         if stop.is_set():
             raise FitError("the fit was stopped; with a checkpoint the same call goes on from here")
 
-    return trainer.train(progress, learn, data.values, data.mask, fold, updates, after_chunk)
+    return trainer.train(progress, learn, runs, fold, updates, after_chunk)
 
 
 def _facts(

@@ -8,9 +8,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from lodestar.fitting.field import rk4_knots
+from lodestar.fitting.known import Batch
 from lodestar.fitting.model import LatentODE
 from lodestar.forecaster.solve import hermite_matrix
 
@@ -33,10 +34,11 @@ class Reader(eqx.Module):
 
 
 def reconstruct(
-    model: LatentODE, tokens: Float[Array, "batch tokens 7"], valid: Bool[Array, "batch tokens"], reader: Reader
+    model: LatentODE, batch: Batch, reader: Reader
 ) -> tuple[Float[Array, "batch points 3"], Float[Array, "batch knots latent"]]:
     """Whole runs from contexts, and the latent paths."""
-    z0 = jax.vmap(model.encode)(tokens, valid)
+    schedules = () if batch.schedule is None or batch.known is None else (batch.schedule, batch.known)
+    z0 = jax.vmap(model.encode)(batch.tokens, batch.valid, *schedules)
     if model.shape.solver == "tsit5":
         path = jax.vmap(lambda z: model.states(z, reader.times))(z0)
         return jax.vmap(jax.vmap(model.decoder))(path), path
@@ -53,8 +55,15 @@ def path_length(path: Float[Array, "batch knots latent"]) -> Float[Array, ""]:
     return jnp.mean(length) / np.sqrt(path.shape[-1])
 
 
-def objective(model, tokens, valid, values, mask, reader, path_weight) -> tuple[Float[Array, ""], Float[Array, ""]]:
+def squared_error(made: Float[Array, "batch points 3"], batch: Batch) -> Float[Array, ""]:
+    """The mean over what was observed."""
+    return jnp.sum(jnp.where(batch.mask, (made - batch.values) ** 2, 0.0)) / jnp.maximum(jnp.sum(batch.mask), 1)
+
+
+def objective(
+    model: LatentODE, batch: Batch, reader: Reader, path_weight: float
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
     """The loss of one batch, and its reconstruction part alone."""
-    made, path = reconstruct(model, tokens, valid, reader)
-    error = jnp.sum(jnp.where(mask, (made - values) ** 2, 0.0)) / jnp.maximum(jnp.sum(mask), 1)
+    made, path = reconstruct(model, batch, reader)
+    error = squared_error(made, batch)
     return error + path_weight * path_length(path), error

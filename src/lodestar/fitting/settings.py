@@ -5,6 +5,7 @@
 a peak rate of 5e-3, a random part of the points in each update, noise on what the encoder sees, and two members.
 """
 
+import dataclasses
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -34,6 +35,10 @@ class FitSettings(BaseModel):
     bits: Literal[32, 64] = 32
     check_every: int = Field(ge=1, description="updates between two looks at the held-out runs")
     patience: float = Field(gt=0, description="stop after this share of the updates without improvement")
+    averaging: int = Field(ge=0, description="updates whose mean weights are kept; 0: weights as they are")
+    known: float = Field(ge=0, le=1, description="share of the contexts whose schedule is shown to its end; 0: none")
+    unobserved: float = Field(ge=0, le=1, description="share of those that show nothing but the schedule")
+    spliced: float = Field(ge=0, le=1, description="share of those whose schedule goes on as another run's")
     response: bool = Field(True, description="learn how training responds to known schedules too")
 
     def __hash__(self) -> int:
@@ -56,6 +61,10 @@ _DEFAULT: dict[str, Any] = {
     "bits": 32,
     "check_every": 500,
     "patience": 0.3,
+    "averaging": 500,
+    "known": 0.6,
+    "unobserved": 0.15,
+    "spliced": 0.4,
 }
 _PAPER: dict[str, Any] = {
     **_DEFAULT,
@@ -70,6 +79,8 @@ _PAPER: dict[str, Any] = {
     "token_shift": 0.0,
     "clip": 0.0,
     "bits": 64,
+    "averaging": 0,
+    "known": 0.0,
     "response": False,
 }
 PRESETS: dict[Preset, dict[str, Any]] = {"default": _DEFAULT, "paper": _PAPER}
@@ -80,14 +91,16 @@ def fit_settings(preset: Preset = "default", **changes: Any) -> FitSettings:
     if preset not in PRESETS:
         raise ValueError(f"preset must be one of {', '.join(PRESETS)}, got {preset!r}")
     base = PRESETS[preset]
-    inner = {name: changes.pop(name) for name in list(changes) if name in base["architecture"].to_dict()}
+    sizes = {name: value for name, value in base["architecture"].to_dict().items() if name != "schedules"}
+    inner = {name: changes.pop(name) for name in list(changes) if name in sizes}
     unknown = [name for name in changes if name not in FitSettings.model_fields]
     if unknown:
-        known = sorted({*FitSettings.model_fields, *base["architecture"].to_dict()} - {"architecture"})
+        known = sorted({*FitSettings.model_fields, *sizes} - {"architecture"})
         raise ValueError(f"there is no fit setting {unknown[0]!r}. The settings are: {', '.join(known)}")
-    shape = Architecture(**{**base["architecture"].to_dict(), **inner})
+    shape = Architecture(**{**sizes, **inner})
     try:
-        return FitSettings(**{**base, "architecture": shape, **changes})
+        made = FitSettings(**{**base, "architecture": shape, **changes})
+        return made.model_copy(update={"architecture": dataclasses.replace(shape, schedules=made.known > 0)})
     except ValidationError as error:
         first = error.errors()[0]
         raise ValueError(f"{first['loc'][0]}: {first['msg']}, got {first['input']!r}") from None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     RunTokens = Float[np.ndarray, "contexts tokens features"]
     ValidTokens = Bool[np.ndarray, "contexts tokens"]
     MemberSpread = Float[np.ndarray, "members latent"]
+    MemberFinals = Float[np.ndarray, "members schedules"]
     Latents = Float[np.ndarray, "members samples latent"]
     LatentPaths = Float[np.ndarray, "members samples times latent"]
     Decoded = Float[np.ndarray, "members samples times channels"]
@@ -29,6 +30,6 @@ if TYPE_CHECKING:
     SpreadTable = Float[np.ndarray, "seen targets channels"]
     FinalTable = Float[np.ndarray, "sides levels seen"]
 else:
-    Times = Curve = PointValues = RunValues = RunTokens = MemberSpread = Latents = NDArray[np.float64]
+    Times = Curve = PointValues = RunValues = RunTokens = MemberSpread = MemberFinals = Latents = NDArray[np.float64]
     LatentPaths = Decoded = DecodedCurves = IntervalTable = SpreadTable = FinalTable = NDArray[np.float64]
     PointMask = RunMask = ValidTokens = NDArray[np.bool_]

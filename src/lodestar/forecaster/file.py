@@ -27,7 +27,7 @@ from lodestar._extras import update_line
 from lodestar._plain import from_json
 
 FORMAT = "lodestar-forecaster"
-VERSION = 2
+VERSION = 3
 CHECKPOINT = "lodestar-fit-checkpoint"
 _CODES = {
     "F64": np.float64,

@@ -16,19 +16,20 @@ from numpy.typing import NDArray
 
 from lodestar._errors import ForecasterError
 from lodestar._extras import picture
-from lodestar.forecaster.architecture import Architecture
-from lodestar.forecaster.axes import DecodedCurves, Latents, MemberSpread, PointValues, Times
+from lodestar.forecaster.architecture import TOKEN_FEATURES, Architecture
+from lodestar.forecaster.axes import DecodedCurves, Latents, MemberFinals, MemberSpread, PointValues, Times
 from lodestar.forecaster.file import damaged, read, write
 from lodestar.forecaster.forecast import Context, Forecast, Interval
 from lodestar.forecaster.intervals import LEVELS, SEEN, TARGETS, Intervals
 from lodestar.forecaster.job import KnownJob, known_job
 from lodestar.forecaster.network import Network, weight_shapes
-from lodestar.forecaster.preprocessing.recipe import LR, Recipe
+from lodestar.forecaster.preprocessing.recipe import LR, METRIC, Recipe
 from lodestar.forecaster.reference_runs import ReferenceRuns
+from lodestar.forecaster.response.history import on_cells
 from lodestar.forecaster.response.pack import pack, unpack
 from lodestar.forecaster.response.response import Response
 from lodestar.forecaster.scale_law import ScaleLaw
-from lodestar.forecaster.tokens import context_tokens
+from lodestar.forecaster.tokens import context_tokens, schedule_bins, schedule_tokens
 from lodestar.runs.run import Direction, Run, Series
 
 
@@ -159,6 +160,33 @@ class Forecaster:
         """z0 of each context."""
         made = [context_tokens(p.values, p.mask, p.start, self.points, self.network.shape.tokens) for p in contexts]
         return self.network.encode(np.stack([t for t, _ in made]), np.stack([v for _, v in made]))
+
+    @property
+    def reads_schedules(self) -> bool:
+        """Whether its latent ODE was taught to see a schedule that is known to its end."""
+        return self.network.shape.schedules
+
+    def encode_known(self, rates: NDArray[np.float64], *contexts: Context) -> Latents:
+        """z0 of runs with these learning rates (n, any length), known to their end, in the user's units.
+
+        An equal part of the run for each entry. `contexts`: what was seen of one run, which goes on under each of them,
+        or of n runs, one for each; none: nothing was seen.
+        """
+        if not self.reads_schedules:
+            raise ForecasterError(
+                "this forecaster's latent ODE reads no known schedules: it was fitted by an older Lodestar, with "
+                "preset='paper' or with known=0. Fix: lodestar fit RUNS -o forecaster.lodestar"
+            )
+        bins = self.network.shape.tokens
+        made = schedule_tokens(schedule_bins(on_cells(rates), self.recipe.normaliser.lr, bins))
+        schedules = self.network.read_schedules(made)
+        if contexts:
+            return self.encode(*contexts) + schedules
+        return self.network.encode(np.zeros((1, bins, TOKEN_FEATURES)), np.zeros((1, bins), bool)) + schedules
+
+    def known_finals(self, rates: NDArray[np.float64], *contexts: Context) -> MemberFinals:
+        """The final metric under these schedules by each member of the latent ODE, in model units."""
+        return self.network.decode(self.encode_known(rates, *contexts), np.ones(1))[:, :, 0, METRIC]
 
     def decode(self, z0: Latents, times: Times | None = None) -> Trajectories:
         """Whole runs in the user's units from latents; default: at every point."""

@@ -59,7 +59,7 @@ def judge(
     """The final metric under each of some schedules (n, any length): an equal part of the run for each entry."""
     response = response_of(forecaster)
     cells, observed = _continued(forecaster, rates, context)
-    finals = _finals(forecaster, response, cells, observed)
+    finals = _finals(forecaster, response, cells, observed, context)
     width = response.mixture.width(observed.share if observed else 0.0, level) * finals.deviation
     back = forecaster.recipe.normaliser.metric.shown
     ends = np.sort(np.stack([back(finals.centre - width), back(finals.centre + width)]), axis=0)
@@ -69,8 +69,21 @@ def judge(
     return Judged(back(finals.centre), ends[0], ends[1], doubt, merit)
 
 
+def _latent(
+    forecaster: Forecaster, response: Response, cells: NDArray[np.float64], context: Context | None
+) -> NDArray[np.float64] | None:
+    """The finals by the latent ODE, where the mixture asks for them."""
+    if not forecaster.reads_schedules or not response.mixture.latent.any():
+        return None
+    return forecaster.known_finals(cells, *([] if context is None else [context])).mean(axis=0)
+
+
 def _finals(
-    forecaster: Forecaster, response: Response, cells: NDArray[np.float64], observed: Observed | None
+    forecaster: Forecaster,
+    response: Response,
+    cells: NDArray[np.float64],
+    observed: Observed | None,
+    context: Context | None,
 ) -> Finals:
     """Finals of a job's rates, averaged over what the law over sizes leaves open about them.
 
@@ -78,9 +91,16 @@ def _finals(
     would be best if the law were sure: the less sure, the lower.
     """
     if forecaster.rate_doubt == 0 and forecaster.level_doubt == 0:
-        return response.finals(cells * forecaster.rate_factor, observed)
-    factors = forecaster.rate_factor * np.exp(forecaster.rate_doubt * _NODES)
-    parts = [response.finals(cells * factor, observed) for factor in factors]
+        latent = _latent(forecaster, response, cells, context)
+        return response.finals(cells * forecaster.rate_factor, observed, latent)
+    parts = [
+        response.finals(
+            cells * forecaster.rate_factor * factor,
+            observed,
+            _latent(forecaster, response, cells * factor, context),
+        )
+        for factor in np.exp(forecaster.rate_doubt * _NODES)
+    ]
     centre = np.einsum("k,ks->s", _WEIGHTS, [part.centre for part in parts])
     apart = np.einsum("k,ks->s", _WEIGHTS, [(part.centre - centre) ** 2 for part in parts])
     deviation, doubt = (
@@ -99,12 +119,19 @@ def _level_doubt(forecaster: Forecaster, centre: NDArray[np.float64]) -> NDArray
     return forecaster.level_doubt * np.abs(centre - (forecaster.law.starts[METRIC] - units.mean) / units.std)
 
 
-def _wider(forecaster: Forecaster, response: Response, cells: NDArray[np.float64], observed: Observed | None) -> float:
+def _wider(
+    forecaster: Forecaster,
+    response: Response,
+    cells: NDArray[np.float64],
+    observed: Observed | None,
+    context: Context | None,
+    latent: NDArray[np.float64] | None,
+) -> float:
     """How much wider the interval at the end is for what the law over sizes leaves open."""
     if forecaster.rate_doubt == 0 and forecaster.level_doubt == 0:
         return 1.0
-    open_ended = _finals(forecaster, response, cells, observed).deviation[0]
-    return float(open_ended / response.finals(cells * forecaster.rate_factor, observed).deviation[0])
+    open_ended = _finals(forecaster, response, cells, observed, context).deviation[0]
+    return float(open_ended / response.finals(cells * forecaster.rate_factor, observed, latent).deviation[0])
 
 
 def what_if(
@@ -115,8 +142,9 @@ def what_if(
     cells, observed = _continued(forecaster, rates[None], context)
     first = observed.cell + 1 if observed else 0
     at = np.unique(np.linspace(min(first + 1, CELLS - 1), CELLS - 1, _DRAWN).round().astype(np.int64))
-    mean, deviation = response.curves(cells * forecaster.rate_factor, observed, at)
-    deviation *= _wider(forecaster, response, cells, observed)
+    latent = _latent(forecaster, response, cells, context)
+    mean, deviation = response.curves(cells * forecaster.rate_factor, observed, at, latent)
+    deviation *= _wider(forecaster, response, cells, observed, context, latent)
     width = response.mixture.width(observed.share if observed else 0.0, level)
     stop = context.stop if context else 0
     ends = (at + 1) / CELLS

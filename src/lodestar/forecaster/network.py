@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar._errors import ForecasterError
-from lodestar.forecaster.architecture import TOKEN_FEATURES, Architecture
+from lodestar.forecaster.architecture import SCHEDULE_FEATURES, TOKEN_FEATURES, Architecture
 from lodestar.forecaster.axes import Decoded, LatentPaths, Latents, RunTokens, Times, ValidTokens
 from lodestar.forecaster.solve import hermite_basis, rk4_knots
 from lodestar.forecaster.tsit5 import Steps, tsit5
@@ -51,13 +51,29 @@ class Network:
             for j in range(tokens.shape[1] - 1, -1, -1):
                 state = np.where(valid[:, j, None], self._gru(tokens[:, j], state), state)
             return self._linear("encoder.readout", state)
-        time = np.max(np.where(valid, tokens[..., 0], -np.inf), axis=1)[:, None]
+        time = np.where(valid, tokens[..., 0], -np.inf).max(axis=1)[:, None]
+        time = np.where(np.isfinite(time), time, 0.0)
         for j in range(tokens.shape[1] - 1, -1, -1):
             fine = valid[:, j, None]
             new = self._gru(tokens[:, j], self._drift(state, tokens[:, j, :1] - time))
             state = np.where(fine, new, state)
             time = np.where(fine, tokens[:, j, :1], time)
         return self._linear("encoder.readout", self._drift(state, -time))
+
+    def read_schedules(self, tokens: NDArray[np.float64]) -> Latents:
+        """What schedules that are known to their end add to the z0 of a context; tokens (n, bins, 4)."""
+        parts = [self._read_schedules(tokens[at : at + _SAMPLES]) for at in range(0, len(tokens), _SAMPLES)]
+        return self._linear("schedule.readout", np.concatenate(parts, axis=1))
+
+    def _read_schedules(self, tokens: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The mean over tokens, in the precision the model was fitted in: tanh is most of the cost."""
+        hidden = tokens.reshape(-1, tokens.shape[-1]).astype(self._readout)
+        for layer in range(2):
+            name = f"schedule.net.layers.{layer}"
+            hidden = np.matmul(hidden, self._w[f"{name}.weight"].astype(self._readout))
+            hidden += self._w[f"{name}.bias"].astype(self._readout)
+            np.tanh(hidden, out=hidden)
+        return hidden.reshape(self.members, *tokens.shape[:2], -1).mean(axis=2, dtype=np.float64)
 
     def states(self, z0: Latents, times: Times) -> LatentPaths:
         """The latent path from each z0."""
@@ -176,6 +192,12 @@ def weight_shapes(shape: Architecture) -> dict[str, tuple[int, ...]]:
     }
     found |= _mlp_shapes("field.net", shape.latent + 1, shape.latent, shape.field_width, shape.field_depth)
     found |= _mlp_shapes("decoder", shape.latent, 3, shape.decoder_width, 1 if shape.decoder_width else 0)
+    if shape.schedules:
+        found |= _mlp_shapes("schedule.net", SCHEDULE_FEATURES, shape.hidden, shape.hidden, 1)
+        found |= {
+            "schedule.readout.weight": (shape.latent, shape.hidden),
+            "schedule.readout.bias": (shape.latent,),
+        }
     if shape.encoder == "ode-rnn":
         found |= _mlp_shapes("encoder.drift", shape.hidden, shape.hidden, shape.field_width, shape.field_depth)
     return found

@@ -11,6 +11,8 @@ _REACH = 2.5  # knots: shares nearby tell of this one too
 _RIDGE, _RIDGE_RUNS = 0.05, 0.5  # towards the prior weights, for each run and as so many runs
 _ROUNDS = 3  # of reweighting: a run that nobody forecast must not decide
 _FAR = 3.0  # median errors
+_FEWEST, _HALF, _MOST_PRIOR = 15, 40.0, 0.4  # learned runs, and shares, of the latent ODE's prior
+_LATENT_RUNS, _MOST_LATENT = 30.0, 0.6  # held-out runs that the prior is worth; no share above
 _SCARCE = 2.0  # runs: with so many, intervals are twice as wide as those runs alone would have them
 _CAUTION = 0.5  # of a run further out: held-out forecasts learned from fewer runs, so they are further off as it is
 
@@ -33,6 +35,32 @@ def fit_mixture(ways: NDArray, variances: NDArray, truth: NDArray) -> Mixture:
         off[place] = np.abs(truth - centre) / deviation
     nearby = [slice(0, 1), *(slice(max(place - 1, 1), place + 2) for place in range(1, len(SHARES)))]
     return Mixture(weights, np.stack([_widths(off[places]) for places in nearby], axis=1))
+
+
+def latent_shares(centre: NDArray, latent: NDArray, truth: NDArray, learned: int) -> NDArray[np.float64]:
+    """How much of a forecast the latent ODE has, at each share seen (shares,).
+
+    `centre`, `latent` (shares, runs): finals of held-out runs by the ways and by the latent ODE; NaN where it had no
+    run apart. The error of both together is least, drawn towards what a fit to so many runs deserved elsewhere.
+    """
+    start = latent_prior(learned)
+    fine = np.isfinite(latent).all(axis=0)
+    if start == 0.0 or not fine.any():
+        return np.full(len(SHARES), start)
+    apart, off = latent[:, fine] - centre[:, fine], truth[fine] - centre[:, fine]
+    unit = np.mean(apart**2, axis=1) + 1e-18
+    # The error (off - w apart)^2 has its least at w = off apart / apart^2; one run that nobody forecast counts less.
+    most = _FAR * np.median(np.abs(off), axis=1, keepdims=True) + 1e-12
+    pull = np.mean(np.clip(off, -most, most) * apart, axis=1) / unit
+    count = int(fine.sum())
+    reach = np.exp(-0.5 * ((np.arange(len(SHARES))[:, None] - np.arange(len(SHARES))) / _REACH) ** 2)
+    nearby = reach @ pull / reach.sum(axis=1)
+    return np.clip((count * nearby + _LATENT_RUNS * start) / (count + _LATENT_RUNS), 0.0, _MOST_LATENT)
+
+
+def latent_prior(learned: int) -> float:
+    """The latent ODE's share before any run has spoken: none where it has learned from few."""
+    return _MOST_PRIOR * max(learned - _FEWEST, 0) / (learned + _HALF)
 
 
 def _weights(ways: NDArray, truth: NDArray, place: int) -> NDArray[np.float64]:

@@ -47,7 +47,7 @@ def cell_runs(data: Prepared, runs: NDArray[np.int64] | None = None) -> CellRuns
     known = np.zeros((len(runs), CELLS, 2), dtype=bool)
     for place, run in enumerate(runs):
         values, mask = data.values[run], data.mask[run]
-        rates[place] = on_cells(_rate(values[:, LR], mask[:, LR], data)[None])[0]
+        rates[place] = on_cells(rate_of(data, run)[None])[0]
         logged = int(np.flatnonzero(mask[:, LR])[-1]) + 1
         seen = Observed.of(Context(values, mask, 0), data.recipe.points)
         if seen is None:
@@ -59,6 +59,7 @@ def cell_runs(data: Prepared, runs: NDArray[np.int64] | None = None) -> CellRuns
     return CellRuns(rates, stands, known, known[:, -1, METRIC])
 
 
-def _rate(values: NDArray[np.float64], mask: NDArray[np.bool_], data: Prepared) -> NDArray[np.float64]:
-    fine = np.flatnonzero(mask)
+def rate_of(data: Prepared, run: int | np.int64) -> NDArray[np.float64]:
+    """One run's learning rate at every point, in the user's units, held where it was not logged."""
+    values, fine = data.values[run, :, LR], np.flatnonzero(data.mask[run, :, LR])
     return data.recipe.normaliser.lr.inverse(np.interp(np.arange(len(values)), fine, values[fine]))

@@ -5,13 +5,15 @@ too few finished runs. Law, features and posteriors are made anew for each fold,
 rest on runs that took no part; the dozen numbers of the kernels are shared.
 """
 
+import dataclasses
+
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from lodestar.fitting.dataset import Prepared
 from lodestar.fitting.quality import spearman
-from lodestar.fitting.response.blend import fit_mixture
+from lodestar.fitting.response.blend import fit_mixture, latent_shares
 from lodestar.fitting.response.cells import CellRuns, cell_runs
 from lodestar.fitting.response.evidence import kernels, most_likely, posterior, spread_out
 from lodestar.fitting.response.laws import fit_law
@@ -41,9 +43,15 @@ Numbers = tuple[NDArray[np.float64], NDArray[np.float64]]  # of loss and metric
 
 
 @threadpool_limits.wrap(limits=1, user_api="blas")  # its products are small: 24 runs, 4 s; by two threads 15 s
-def fit_response(data: Prepared, *, seed: int) -> tuple[Response, dict[str, float | int]] | None:
-    """The response of these runs, and its quality."""
-    runs = cell_runs(data, _some(len(data), _MOST_RUNS, seed))
+def fit_response(
+    data: Prepared, *, seed: int, latent: NDArray[np.float64] | None = None
+) -> tuple[Response, dict[str, float | int]] | None:
+    """The response of these runs, and its quality.
+
+    `latent` (shares, runs): finals by the latent ODE of runs held out from it, NaN for the others.
+    """
+    chosen = _some(len(data), _MOST_RUNS, seed)
+    runs = cell_runs(data, chosen)
     if int(runs.whole.sum()) < LEAST_RUNS:
         return None
     learn = runs.pick(_some(len(runs), _ENOUGH_RUNS, seed))
@@ -51,6 +59,10 @@ def fit_response(data: Prepared, *, seed: int) -> tuple[Response, dict[str, floa
     ways, variances = _held_out(runs, data.recipe, numbers, seed)
     truth = runs.stands[runs.whole, -1, METRIC]
     mixture = fit_mixture(ways, variances, truth)
+    if latent is not None:
+        centre = np.einsum("kw,kwr->kr", mixture.weights, ways)
+        shares = latent_shares(centre, latent[:, chosen[runs.whole]], truth, len(data))
+        mixture = dataclasses.replace(mixture, latent=shares)
     return _response(runs, data.recipe, numbers, mixture), _quality(data, mixture, ways, truth)
 
 

@@ -28,18 +28,32 @@ _MODELLED = 2  # the first ways, which the model's own variance is about
 
 @dataclasses.dataclass(frozen=True)
 class Mixture:
-    """Weights (shares, ways), each row adding up to one; widths (levels, shares) in the mixture's deviations."""
+    """Weights (shares, ways), each row adding up to one; widths (levels, shares) in the mixture's deviations.
+
+    `latent` (shares,): the share of the forecast that the latent ODE has, where it is asked; the ways have the rest.
+    """
 
     weights: NDArray[np.float64]
     widths: NDArray[np.float64]
+    latent: NDArray[np.float64] = dataclasses.field(default_factory=lambda: np.zeros(len(SHARES)))
 
     def __post_init__(self):
+        if self.latent.shape != (len(SHARES),) or not np.all((self.latent >= 0) & (self.latent <= 1)):
+            raise ValueError(f"the latent ODE's shares must be {len(SHARES)} numbers from 0 to 1, got {self.latent}")
         if self.weights.shape != (len(SHARES), len(WAYS)) or self.widths.shape != (len(LEVELS), len(SHARES)):
             raise ValueError(f"a mixture needs other shapes than {self.weights.shape} and {self.widths.shape}")
 
     def at(self, seen: float) -> NDArray[np.float64]:
         """The weight of each way (ways,) with that share of the run seen."""
         return np.array([np.interp(seen, SHARES, column) for column in self.weights.T])
+
+    def with_latent(
+        self, seen: float, centre: NDArray[np.float64], deviation: NDArray[np.float64], latent: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Forecasts and deviations of the ways, with the latent ODE's forecasts in them: doubt grows with the gap."""
+        share = float(np.interp(seen, SHARES, self.latent))
+        apart = latent - centre
+        return centre + share * apart, np.sqrt(deviation**2 + share * (1.0 - share) * apart**2)
 
     def width(self, seen: float, level: float) -> float:
         """Deviations to either side that hold `level` of such runs."""

@@ -11,7 +11,7 @@ from lodestar.forecaster.response.continuation import Continuation
 from lodestar.forecaster.response.gaussian import Kernel, Posterior, RunKernel
 from lodestar.forecaster.response.history import Clock
 from lodestar.forecaster.response.law import Law
-from lodestar.forecaster.response.mixture import Mixture
+from lodestar.forecaster.response.mixture import SHARES, Mixture
 from lodestar.forecaster.response.neighbours import Neighbours
 from lodestar.forecaster.response.response import Response
 
@@ -26,6 +26,7 @@ def pack(response: Response) -> tuple[dict[str, NDArray], dict[str, Any]]:
     arrays = {f"continuation.{name}": getattr(response.continuation, name) for name in _CONTINUATION}
     arrays |= {f"neighbours.{name}": getattr(response.neighbours, name) for name in _NEIGHBOURS}
     arrays |= {"mixture.weights": response.mixture.weights, "mixture.widths": response.mixture.widths}
+    arrays["mixture.latent"] = response.mixture.latent
     clock, past = response.clock, response.neighbours
     plain: dict[str, Any] = {"clock": {"sum": clock.sum, "peak": clock.peak}}
     plain["neighbours"] = {"floor": past.floor, "spread": past.spread}
@@ -53,7 +54,9 @@ def unpack(arrays: Mapping[str, NDArray], plain: Mapping[str, Any]) -> Response:
             floor=float(plain["neighbours"]["floor"]),
             spread=float(plain["neighbours"]["spread"]),
         ),
-        Mixture(arrays["mixture.weights"], arrays["mixture.widths"]),
+        Mixture(
+            arrays["mixture.weights"], arrays["mixture.widths"], arrays.get("mixture.latent", np.zeros(len(SHARES)))
+        ),
     )
 
 

@@ -86,10 +86,19 @@ class Response:
     neighbours: Neighbours
     mixture: Mixture
 
-    def finals(self, rates: Rates, observed: Observed | None = None) -> Finals:
-        """The final metric under each schedule; with `observed`: of a run that has come so far under each of them."""
+    def finals(
+        self, rates: Rates, observed: Observed | None = None, latent: NDArray[np.float64] | None = None
+    ) -> Finals:
+        """The final metric under each schedule; with `observed`: of a run that has come so far under each of them.
+
+        `latent`: the same by the latent ODE (schedules,), where it can tell.
+        """
         ways, variance, doubt = self.ways(rates, observed)
-        centre, deviation = mixed(self.mixture.at(observed.share if observed else 0.0), ways, variance)
+        seen = observed.share if observed else 0.0
+        centre, deviation = mixed(self.mixture.at(seen), ways, variance)
+        if latent is not None:
+            latent = self._within_reach(latent, observed)
+            centre, deviation = self.mixture.with_latent(seen, centre, deviation, latent)
         return Finals(centre, deviation, np.sqrt(doubt), ways)
 
     def ways(
@@ -116,8 +125,18 @@ class Response:
         made = np.clip(made, now + low, now + high)
         return self.metric.clipped(made, now, observed.share), given.variance[:, 0], given.doubt[:, 0]
 
+    def _within_reach(self, finals: NDArray[np.float64], observed: Observed | None) -> NDArray[np.float64]:
+        """Clipped as the ways are."""
+        if observed is None or observed.last[METRIC] < 0:
+            return self.metric.clipped(finals)
+        return self.metric.clipped(finals, float(observed.stand[observed.last[METRIC], METRIC]), observed.share)
+
     def curves(
-        self, rates: Rates, observed: Observed | None, at: NDArray[np.int64]
+        self,
+        rates: Rates,
+        observed: Observed | None,
+        at: NDArray[np.int64],
+        latent: NDArray[np.float64] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Loss and metric (schedules, times, 2) at the end of the cells `at` and their deviations, model units.
 
@@ -129,7 +148,7 @@ class Response:
         ]
         start = observed.share if observed else 0.0
         way = np.clip(((at + 1) / CELLS - start) / max(1.0 - start, 1e-9), 0.0, 1.0)
-        finals = self.finals(rates, observed)
+        finals = self.finals(rates, observed, latent)
         metric = parts[METRIC].mean + way * (finals.centre[:, None] - parts[METRIC].mean[:, -1:])
         curves = [self._within(LOSS, parts[LOSS].mean, observed), self._within(METRIC, metric, observed)]
         deviations = np.sqrt(np.stack([part.variance for part in parts], axis=-1))
