@@ -102,7 +102,7 @@ def main() -> None:
     given = told.parse_args()
     orders = range(given.first, given.first + given.orders)
     work(given.runs, given.out, orders, given.most, given.without)
-    rows = [row for row in rows_of(given.out) if given.task in (None, row["task"])]
+    rows = [r for r in rows_of(given.out) if given.task in (None, r["task"]) and r["pruner"] not in given.without]
     show(rows)
 
 
