@@ -7,7 +7,7 @@ in units of the distance from the pool's median to its best; and whether the eve
 as soon as it is known, and a second call goes on where the first ended.
 
     python -m lodestar_bench.studies.prune_replay runs/*.parquet --out replay.jsonl --orders 20 --most 200
-    python -m lodestar_bench.studies.prune_replay --out replay.jsonl --table
+    python -m lodestar_bench.studies.prune_replay --out replay.jsonl            # the tables again
 """
 
 import argparse
