@@ -134,7 +134,7 @@ def test_a_trial_that_sets_its_own_rate_and_never_says_it_is_judged_by_its_curve
 def test_a_trial_of_another_length_is_seen_as_shares_of_its_own():
     executor = Asked()
     follow(patient(executor), Trial("long", 0, 2 * TOTAL, parse("constant:3e-4", 2 * TOTAL)), "constant:3e-4", times=2)
-    assert executor.stopped[0][1].startswith("at 5% of the run")
+    assert executor.stopped[0][1].startswith("at 10% of the run")
 
 
 def test_values_that_are_not_finite_are_the_recorders_to_judge():

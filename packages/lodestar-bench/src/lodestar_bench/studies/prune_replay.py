@@ -7,7 +7,7 @@ in units of the distance from the pool's median to its best; and whether the eve
 as soon as it is known, and a second call goes on where the first ended.
 
     python -m lodestar_bench.studies.prune_replay runs/*.parquet --out replay.jsonl --orders 20 --most 200
-    python -m lodestar_bench.studies.prune_replay --out replay.jsonl --table
+    python -m lodestar_bench.studies.prune_replay --out replay.jsonl            # the tables again
 """
 
 import argparse
@@ -102,7 +102,7 @@ def main() -> None:
     given = told.parse_args()
     orders = range(given.first, given.first + given.orders)
     work(given.runs, given.out, orders, given.most, given.without)
-    rows = [row for row in rows_of(given.out) if given.task in (None, row["task"])]
+    rows = [r for r in rows_of(given.out) if given.task in (None, r["task"]) and r["pruner"] not in given.without]
     show(rows)
 
 

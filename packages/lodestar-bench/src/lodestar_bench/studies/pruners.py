@@ -149,6 +149,7 @@ class DeepHyper:
         self._sign, self._points, self._seed = 1.0 if direction is Direction.MAX else -1.0, points, seed
         self._storage = MemoryStorage()
         self._search = self._storage.create_new_search()
+        self.judge_seconds = 0.0
 
     def begin(self, trial: Recorded) -> None:
         from deephyper.evaluator import RunningJob  # pyright: ignore[reportMissingImports]
@@ -165,7 +166,10 @@ class DeepHyper:
             return True
         self._last = self._sign * value
         self._job.record(place + 1, self._last)
-        return self._job.stopped()
+        began = time.process_time()
+        stopped = self._job.stopped()
+        self.judge_seconds += time.process_time() - began
+        return stopped
 
     def end(self, *, stopped: bool) -> None:
         self._storage.store_job_out(self._job.id, self._last if math.isfinite(self._last) else "F_diverged")
