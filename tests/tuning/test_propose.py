@@ -103,6 +103,15 @@ def test_for_a_job_beyond_the_sizes_a_trial_tells_most_for_its_work():
     assert little is not None and little.trials[0].settings["size"] == 8  # the others take more than is left
 
 
+def test_where_trials_are_scarce_and_work_is_not_a_large_one_tells_more():
+    past, sizes = over(3), Sizes((8, 16, 32), 128)
+    given = {"number": 9, "seed": 0, "sizes": sizes}
+    scarce = [propose(past, WIDE, [8], TOTAL, left=left, trials_left=3, **given) for left in (0.3, 1000.0)]
+    assert all(found is not None for found in scarce)
+    small, large = (found.trials[0].settings["size"] for found in scarce if found)
+    assert small < large == 32
+
+
 def test_what_a_trial_tells_is_less_where_all_is_known():
     """Of schedules that are all alike there is nothing to choose, and nothing to be told."""
     past = read_tried(over(4), Sizes((8, 16, 32), 128))

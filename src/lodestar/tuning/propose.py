@@ -56,10 +56,12 @@ def propose(
     seed: int,
     sizes: Sizes | None = None,
     left: float = math.inf,
+    trials_left: int | None = None,
 ) -> Prospect | None:
     """The next trials, so many or one of each size, named from `number` on; None while there are too few runs.
 
-    For a job beyond the sizes each is of the size at which it tells most for its work, with so much work `left`.
+    For a job beyond the sizes each is of the size at which it tells most for the part that it takes of the work that is
+    `left`, or of the trials.
     """
     wanted: Sequence[float | None] = [None] * count if isinstance(count, int) else count
     sizes = sizes or Sizes()
@@ -74,9 +76,11 @@ def propose(
         return None
     gains = {size: _gains(tried, rates, job, places[size], sizes, size, seed + number) for size in options}
     trials, best_gain = [], 0.0
+    takes = {size: max(sizes.share(size, runs) / left, 1 / (trials_left or math.inf)) for size in options}
+    takes = takes if math.isfinite(left) else dict.fromkeys(options, 1.0)
     for order, given in enumerate(wanted):
         picked = [_pick(gains[size], size, order, len(wanted)) for size in (options if sizes.beyond else [given])]
-        gain, size, place = max(picked, key=lambda found: found[0] / sizes.share(found[1], runs))
+        gain, size, place = max(picked, key=lambda found: found[0] / takes[found[1]])
         trials.append(_trial(numbers_at(space, points[places[size][place]]), number + order, total_steps, seed, size))
         best_gain = max(best_gain, gain)
     centre, doubt = tried.surface(rates[job])

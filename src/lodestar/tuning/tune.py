@@ -297,6 +297,7 @@ class _Work:
         least = max(_STARTUP_OF_SIZES, 2 * len(self.sizes.values)) if self.sizes.values else STARTUP
         enough = len(finished) >= least and (self.sizes.beyond is not None or self.sizes.of_full(finished))
         options: dict[str, Any] = {"number": number, "seed": self.seed, "sizes": self.sizes, "left": left}
+        options["trials_left"] = None if self.most is None else self.most - len(runs)
         return propose(runs, self.space, wanted, self.length, **options) if enough else None
 
     def _drawn(self, number: int, wanted: Sequence[float | None]) -> list[Trial]:
