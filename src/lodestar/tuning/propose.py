@@ -76,8 +76,7 @@ def propose(
         return None
     gains = {size: _gains(tried, rates, job, places[size], sizes, size, seed + number) for size in options}
     trials, best_gain = [], 0.0
-    takes = {size: max(sizes.share(size, runs) / left, 1 / (trials_left or math.inf)) for size in options}
-    takes = takes if math.isfinite(left) else dict.fromkeys(options, 1.0)
+    takes = {size: _takes(sizes.share(size, runs), left, trials_left) for size in options}
     for order, given in enumerate(wanted):
         picked = [_pick(gains[size], size, order, len(wanted)) for size in (options if sizes.beyond else [given])]
         gain, size, place = max(picked, key=lambda found: found[0] / takes[found[1]])
@@ -93,6 +92,12 @@ def propose(
         sizes.beyond is not None or best_gain >= _WORTH * tried.surface.luck,
         len(tried.names),
     )
+
+
+def _takes(share: float, left: float, trials_left: int | None) -> float:
+    """The part of the work, or of the trials, that are left."""
+    part = share / left if math.isfinite(left) else 0.0
+    return max(part, 1 / trials_left if trials_left else 0.0) or share
 
 
 def _pick(gains: Array, size: float | None, order: int, count: int) -> tuple[float, float | None, int]:

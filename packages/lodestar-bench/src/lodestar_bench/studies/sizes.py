@@ -4,8 +4,8 @@ Comes in: a task, what is made smaller (width, batch or length), a form of the o
 as lines of JSON, one for each contestant, as soon as its runs are made; a second call goes on where the first ended:
 
 - the plan of a forecaster fitted to runs at 1/16, 1/8 and 1/4, replayed; and the same steered (width);
-- the plan of `lodestar tune --sizes ... --size ...`, which picks each small run by what it tells of the full job, with
-  the work of two full runs and thirty runs at most (width);
+- the plan of `lodestar tune --sizes ... --size ...`, which picks each small run by what it tells of the full job:
+  thirty runs, and the work of two full ones or of the quasi-random sweep at most (width);
 - the winner of that sweep replayed as it is, and by the square-root rule;
 - release one's way: a forecaster that knows no sizes, steered;
 - plain schedules tuned with 25 *full* runs each.
@@ -49,7 +49,7 @@ from lodestar_bench.train import TrainingOutcome
 RELEASE_ONE: dict[str, Any] = {"hysteresis": 0.15, "least_near": None, "rescale_by": "run"}
 SMALLER = (16, 8, 4)
 RUNS = 30  # of the sweep, over all sizes
-WORK = 2.0  # of a search over sizes, in full runs
+WORK = 2.0  # of a search over sizes, in full runs; or that of the quasi-random sweep, where this is more
 SEEDS, FIRST_SEED, TUNE_SEEDS = 20, 1000, 5
 AT_ONCE = 20  # runs in one program
 BY = ("width", "batch", "length", "same")
@@ -177,9 +177,9 @@ def contestants(case: Case) -> Iterator[tuple[str, Callable[[], tuple[Callable[[
         return lambda seed: Scheduled(Schedule("winner", spans)), {"peak_lr": float(spans.max()), "winner": winner.name}
 
     def searched() -> tuple[Callable[[int], AbstractController], dict]:
-        from lodestar_bench.studies.small_search import search
+        from lodestar_bench.studies.small_search import cost, search
 
-        found = search(case, SMALLER, work=WORK, runs=RUNS)
+        found = search(case, SMALLER, work=max(WORK, cost(case, SMALLER, RUNS)), runs=RUNS)
         return lambda seed: Scheduled(found.schedule), {"peak_lr": found.schedule.peak, **found.facts}
 
     def planned() -> tuple[Callable[[int], AbstractController], dict]:
