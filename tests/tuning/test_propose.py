@@ -84,6 +84,12 @@ def test_the_plan_moves_with_the_size():
     assert near is not None and far is not None
     mean = [float(np.mean(found.schedule.rates)) for found in (near, far)]
     assert 1.8 < mean[0] / mean[1] < 5
+    assert "the best rate falls as size^-" in near.law and near.unsure == ""
+
+
+def test_from_few_runs_the_rate_far_beyond_them_is_said_to_be_a_guess():
+    guess = choose(over(2), WIDE, TOTAL, seed=0, most=1e-1, sizes=Sizes((8, 16, 32), 2000))
+    assert guess is not None and "to within a factor of" in guess.unsure and "Fix" in guess.unsure
 
 
 def test_the_exponent_is_learned_with_its_doubt():

@@ -179,8 +179,11 @@ def _show(result: "TuneResult", metric: str, out: str) -> None:
         _screen.say(f"Plan: {result.plan.words}. Forecast final {metric}: {at_end['final']:.4g} ({interval}).", "bold")
     elif result.schedule is not None:
         _screen.say(f"Schedule: {describe(result.schedule.rates)}.", "bold")
-    if result.edge:
-        _screen.warn(result.edge)
+    if result.choice is not None and result.choice.law:
+        _screen.say(result.choice.law)
+    for warning in (result.edge, result.choice.unsure if result.choice is not None else ""):
+        if warning:
+            _screen.warn(warning)
     if result.final is not None:
         _screen.say(f"The final run: {result.final[1]:.4g} ({result.final[0]}); it {result.steering}", "bold")
     elif result.steering:

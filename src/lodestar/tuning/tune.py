@@ -113,6 +113,7 @@ class TuneResult:
         plain["ended_early"], plain["ended"] = self.ended_early, str(self.ended)
         plain["schedule"] = None if self.schedule is None else describe(self.schedule.rates)
         plain["schedule_file"] = self.schedule_file and str(self.schedule_file)
+        plain["law"] = "" if self.choice is None else self.choice.law
         for key in ("best", "final"):
             plain[key] = plain[key] and {"run": plain[key][0], "metric": plain[key][1]}
         made = self.plan
