@@ -114,7 +114,7 @@ def test_where_trials_are_scarce_and_work_is_not_a_large_one_tells_more():
     given = {"number": 9, "seed": 0, "sizes": sizes}
     scarce = [propose(past, WIDE, [8], TOTAL, left=left, trials_left=3, **given) for left in (0.3, 1000.0)]
     assert all(found is not None for found in scarce)
-    small, large = (found.trials[0].settings["size"] for found in scarce if found)
+    small, large = (float(found.trials[0].settings["size"]) for found in scarce if found)
     assert small < large == 32
 
 

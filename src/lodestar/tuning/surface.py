@@ -136,7 +136,10 @@ def fit_surface(
         pulls = inverses @ goal
         found = -0.5 * pulls @ goal - 0.5 * np.linalg.slogdet(kernels)[1] - 0.5 * deviations**2
         evidence += found.tolist()
-        ways += [Way(*row, exponent, pull, inverse) for row, pull, inverse in zip(grid, pulls, inverses, strict=True)]
+        ways += [
+            Way(float(a), float(b), float(c), exponent, pull, inverse)
+            for (a, b, c), pull, inverse in zip(grid, pulls, inverses, strict=True)
+        ]
     weights = np.exp(np.array(evidence) - max(evidence))
     weights /= weights.sum()
     kept = np.flatnonzero(weights > _KEPT * len(grid) / len(weights))
