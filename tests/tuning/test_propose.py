@@ -84,6 +84,12 @@ def test_the_plan_moves_with_the_size():
     assert near is not None and far is not None
     mean = [float(np.mean(found.schedule.rates)) for found in (near, far)]
     assert 1.8 < mean[0] / mean[1] < 5
+    assert "the best rate falls as size^-" in near.law and near.unsure == ""
+
+
+def test_from_few_runs_the_rate_far_beyond_them_is_said_to_be_a_guess():
+    guess = choose(over(2), WIDE, TOTAL, seed=0, most=1e-1, sizes=Sizes((8, 16, 32), 2000))
+    assert guess is not None and "to within a factor of" in guess.unsure and "Fix" in guess.unsure
 
 
 def test_the_exponent_is_learned_with_its_doubt():
@@ -101,6 +107,15 @@ def test_for_a_job_beyond_the_sizes_a_trial_tells_most_for_its_work():
     assert found.trials[0].schedule != found.trials[1].schedule
     little = propose(past, WIDE, [8], TOTAL, number=9, seed=0, sizes=sizes, left=0.05)
     assert little is not None and little.trials[0].settings["size"] == 8  # the others take more than is left
+
+
+def test_where_trials_are_scarce_and_work_is_not_a_large_one_tells_more():
+    past, sizes = over(3), Sizes((8, 16, 32), 128)
+    given = {"number": 9, "seed": 0, "sizes": sizes}
+    scarce = [propose(past, WIDE, [8], TOTAL, left=left, trials_left=3, **given) for left in (0.3, 1000.0)]
+    assert all(found is not None for found in scarce)
+    small, large = (float(found.trials[0].settings["size"]) for found in scarce if found)
+    assert small < large == 32
 
 
 def test_what_a_trial_tells_is_less_where_all_is_known():

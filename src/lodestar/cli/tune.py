@@ -78,9 +78,9 @@ def tune_command(
     Trials of several sizes cannot be ranked together, so none of them is stopped early.
 
     With --size 256 the job itself is never run. After two trials of each of --sizes, each next one is the schedule and
-    the size that tell most of the job's plan for their work, and the whole budget is spent; 2 is a good one. Every run
-    of any size counts: in one surface, a rate counts as rate x size^a, and a is averaged over by how well it explains
-    the runs, from a prior of 0.5 +- 0.25.
+    the size that tell most of the job's plan for their part of what is left of --budget or --runs; thirty runs are a
+    good number. Every run of any size counts: in one surface, a rate counts as rate x size^a, and a is averaged over by
+    how well it explains the runs, from a prior of 0.5 +- 0.25.
 
     With --final, one more run of the job is steered: your function must ask schedule(step) as it goes. One that asks
     for all rates first, and a shell command, follow the plan, and the output says so.
@@ -92,7 +92,7 @@ def tune_command(
       lodestar tune my_module:train --budget 20 --out runs
       lodestar tune my_module:train --steps 2000 --budget 10 --out runs --peak 1e-4 1e-2 --final
       lodestar tune my_module:train --steps 2000 --budget 10 --out runs --sizes 16,32,64
-      lodestar tune my_module:train --steps 2000 --budget 2 --out small --sizes 16,32,64 --size 256
+      lodestar tune my_module:train --steps 2000 --budget 4 --runs 30 --out small --sizes 16,32,64 --size 256
     """
     from lodestar.cli._sweep_table import SweepTable
     from lodestar.sweep.scales import Scales
@@ -179,8 +179,11 @@ def _show(result: "TuneResult", metric: str, out: str) -> None:
         _screen.say(f"Plan: {result.plan.words}. Forecast final {metric}: {at_end['final']:.4g} ({interval}).", "bold")
     elif result.schedule is not None:
         _screen.say(f"Schedule: {describe(result.schedule.rates)}.", "bold")
-    if result.edge:
-        _screen.warn(result.edge)
+    if result.choice is not None and result.choice.law:
+        _screen.say(result.choice.law)
+    for warning in (result.edge, result.choice.unsure if result.choice is not None else ""):
+        if warning:
+            _screen.warn(warning)
     if result.final is not None:
         _screen.say(f"The final run: {result.final[1]:.4g} ({result.final[0]}); it {result.steering}", "bold")
     elif result.steering:

@@ -29,6 +29,7 @@ _AVERAGED = 24
 _DOUBTED = 0.5  # deviations taken off what is expected of a schedule one ends with
 _LEAST = 3  # finished runs
 _LEVEL = 1.2816  # deviations: 80 % of a normal variable lie within
+_SURE = 1.4  # a factor to the best rate that costs next to nothing
 
 Array = NDArray[np.float64]
 
@@ -38,7 +39,8 @@ class Choice:
     """A schedule to end with, and the final metric that is expected of a run along it, with 80 % of luck and doubt.
 
     `name` is the run that tried it; None if none did. `words` name the schedule ("trapezoid:3e-3:warmup=0.1..."); none
-    do where it is only known as it was logged.
+    do where it is only known as it was logged. Over sizes the best rate falls as size^-`exponent`, which is known to
+    one `deviation`; `reach` is the logarithm of how far the job lies beyond the sizes that were tried.
     """
 
     schedule: Schedule
@@ -47,6 +49,30 @@ class Choice:
     upper: float
     name: str | None = None
     words: str = ""
+    exponent: float | None = None
+    deviation: float = 0.0
+    reach: float = 0.0
+
+    @property
+    def law(self) -> str:
+        """How the best rate moves with the size, in words; empty for one size."""
+        if self.exponent is None:
+            return ""
+        low, high = (self.exponent + side * _LEVEL * self.deviation for side in (-1.0, 1.0))
+        return (
+            f"Over the sizes the best rate falls as size^-{self.exponent:.2f} ({low:.2f} to {high:.2f}, 80 % interval)."
+        )
+
+    @property
+    def unsure(self) -> str:
+        """A warning, where the job's best rate is not known to within a factor of 1.4."""
+        factor = math.exp(_LEVEL * self.deviation * self.reach)
+        if self.exponent is None or factor <= _SURE:
+            return ""
+        return (
+            f"the runs tell the best rate at the job's size to within a factor of {factor:.2g} only, and the plan "
+            "leans low. Fix: more runs (a larger --budget), or sizes nearer to the job"
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -203,10 +229,17 @@ def choose(
     final = tried.final(centre[place])
     if numbers is not None and place == len(options) - 1:
         words = _words(numbers)
-        return Choice(parse(words, total_steps), final, *tried.interval(centre[place], doubt[place]), words=words)
+        found = Choice(parse(words, total_steps), final, *tried.interval(centre[place], doubt[place]), words=words)
+        return found if sizes.beyond is None else _over_sizes(found, tried, sizes)
     run = next(run for run in runs if run.name == names[place])
     schedule, words = _again(run)
     return Choice(schedule, final, *tried.interval(centre[place], doubt[place]), run.name, words)
+
+
+def _over_sizes(choice: Choice, tried: Tried, sizes: Sizes) -> Choice:
+    exponent, deviation = tried.surface.exponent
+    reach = min(abs(sizes.apart(size)) for size in sizes.values)
+    return dataclasses.replace(choice, exponent=exponent, deviation=deviation, reach=reach)
 
 
 def best_of(runs: Sequence[Run]) -> Run | None:

@@ -56,10 +56,12 @@ def propose(
     seed: int,
     sizes: Sizes | None = None,
     left: float = math.inf,
+    trials_left: int | None = None,
 ) -> Prospect | None:
     """The next trials, so many or one of each size, named from `number` on; None while there are too few runs.
 
-    For a job beyond the sizes each is of the size at which it tells most for its work, with so much work `left`.
+    For a job beyond the sizes each is of the size at which it tells most for the part that it takes of the work that is
+    `left`, or of the trials.
     """
     wanted: Sequence[float | None] = [None] * count if isinstance(count, int) else count
     sizes = sizes or Sizes()
@@ -74,9 +76,10 @@ def propose(
         return None
     gains = {size: _gains(tried, rates, job, places[size], sizes, size, seed + number) for size in options}
     trials, best_gain = [], 0.0
+    takes = {size: _takes(sizes.share(size, runs), left, trials_left) for size in options}
     for order, given in enumerate(wanted):
         picked = [_pick(gains[size], size, order, len(wanted)) for size in (options if sizes.beyond else [given])]
-        gain, size, place = max(picked, key=lambda found: found[0] / sizes.share(found[1], runs))
+        gain, size, place = max(picked, key=lambda found: found[0] / takes[found[1]])
         trials.append(_trial(numbers_at(space, points[places[size][place]]), number + order, total_steps, seed, size))
         best_gain = max(best_gain, gain)
     centre, doubt = tried.surface(rates[job])
@@ -89,6 +92,12 @@ def propose(
         sizes.beyond is not None or best_gain >= _WORTH * tried.surface.luck,
         len(tried.names),
     )
+
+
+def _takes(share: float, left: float, trials_left: int | None) -> float:
+    """The part of the work, or of the trials, that are left."""
+    part = share / left if math.isfinite(left) else 0.0
+    return max(part, 1 / trials_left if trials_left else 0.0) or share
 
 
 def _pick(gains: Array, size: float | None, order: int, count: int) -> tuple[float, float | None, int]:

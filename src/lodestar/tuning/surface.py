@@ -28,6 +28,7 @@ _LEVEL = 1.0  # variance of what all finals have in common, in theirs
 _SLOPE, _OWN = 4.0, 0.1  # variances of the level's slope over log size, and of what a size has for itself
 _LOW = 1.5  # distances from the middle to the best: an end worse than that below the middle is as bad as that
 _EXPONENTS = np.linspace(-2.0, 2.0, 9)  # deviations of the prior
+_SAME = 1e-9  # apart, two sizes are one
 _EACH = 5  # draws of one way
 _KEPT = 0.01  # of all weight: a way of less is left out; over exponents, of that of one
 
@@ -63,8 +64,8 @@ class Surface:
         """
         points, sizes = features(rates), np.full(len(rates), size)
         centres, variances = np.zeros((len(self.ways), len(points))), np.zeros((len(self.ways), len(points)))
-        levels = _levels(sizes, self.sizes)
-        own = float(_levels(sizes[:1], sizes[:1])[0, 0])
+        levels = _levels(sizes, self.sizes, self.several)
+        own = float(_levels(sizes[:1], sizes[:1], self.several)[0, 0])
         near: dict[float, Array] = {}
         for place, way in enumerate(self.ways):
             if way.exponent not in near:
@@ -79,7 +80,8 @@ class Surface:
 
     def draws(self, rates: Array, sizes: Array, count: int, rng: np.random.Generator) -> Array:
         """(count, n): what these schedules at their log sizes may be worth, all at once, luck left out."""
-        points, levels, own = features(rates), _levels(sizes, self.sizes), _levels(sizes, sizes)
+        points, several = features(rates), self.several
+        levels, own = _levels(sizes, self.sizes, several), _levels(sizes, sizes, several)
         found = []
         for place, many in enumerate(_EACH * rng.multinomial(count // _EACH, self.weights)):
             if many:
@@ -91,6 +93,11 @@ class Surface:
                 root = turn * np.sqrt(np.maximum(spread, 0.0))
                 found.append((kernel @ way.pull)[:, None] + root @ rng.standard_normal((len(root), many)))
         return self.mean + self.scale * np.concatenate(found, axis=1).T
+
+    @property
+    def several(self) -> bool:
+        """Whether runs are of several sizes."""
+        return bool(np.ptp(self.sizes))
 
     @property
     def exponent(self) -> tuple[float, float]:
@@ -118,17 +125,21 @@ def fit_surface(
     extra = np.diag((np.asarray(doubt) / scale) ** 2) if len(doubt) else np.zeros((len(goal), len(goal)))
     points, ways, evidence = features(rates), [], []
     grid = np.array(np.meshgrid(_LENGTHS, _HEIGHTS, _LUCKS, indexing="ij")).reshape(3, -1).T
-    for deviations in _EXPONENTS if np.ptp(at) else np.zeros(1):
+    several = bool(np.ptp(at))
+    for deviations in _EXPONENTS if several else np.zeros(1):
         exponent = prior[0] + prior[1] * deviations
         moved = _moved(points, at, exponent)
-        near, level = _distances(moved, moved), _levels(at, at) + extra
+        near, level = _distances(moved, moved), _levels(at, at, several) + extra
         length, height, luck = (part[:, None, None] for part in grid.T)
         kernels = height * np.exp(-near / length**2) + level + luck * np.eye(len(goal))
         inverses = np.linalg.inv(kernels)
         pulls = inverses @ goal
         found = -0.5 * pulls @ goal - 0.5 * np.linalg.slogdet(kernels)[1] - 0.5 * deviations**2
         evidence += found.tolist()
-        ways += [Way(*row, exponent, pull, inverse) for row, pull, inverse in zip(grid, pulls, inverses, strict=True)]
+        ways += [
+            Way(float(a), float(b), float(c), exponent, pull, inverse)
+            for (a, b, c), pull, inverse in zip(grid, pulls, inverses, strict=True)
+        ]
     weights = np.exp(np.array(evidence) - max(evidence))
     weights /= weights.sum()
     kept = np.flatnonzero(weights > _KEPT * len(grid) / len(weights))
@@ -170,13 +181,10 @@ def _moved(points: Array, sizes: Array, exponent: float) -> Array:
     return points + exponent * sizes[:, None] * _RATES
 
 
-def _levels(one: Array, other: Array) -> Array:
-    """The covariance of levels: of all, of their slope over log size, and of each size."""
-    return _LEVEL + _SLOPE * np.outer(one, other) + _OWN * (np.abs(one[:, None] - other[None]) < 1e-9) * _several(other)
-
-
-def _several(sizes: Array) -> float:
-    return float(np.ptp(sizes) > 0)
+def _levels(one: Array, other: Array, several: bool) -> Array:
+    """The covariance of levels: of all, and of several sizes of their slope over log size and of what each has."""
+    same = np.abs(one[:, None] - other[None]) < _SAME
+    return _LEVEL + several * (_SLOPE * np.outer(one, other) + _OWN * same)
 
 
 def _distances(one: Array, other: Array) -> Array:

@@ -113,6 +113,7 @@ class TuneResult:
         plain["ended_early"], plain["ended"] = self.ended_early, str(self.ended)
         plain["schedule"] = None if self.schedule is None else describe(self.schedule.rates)
         plain["schedule_file"] = self.schedule_file and str(self.schedule_file)
+        plain["law"] = "" if self.choice is None else self.choice.law
         for key in ("best", "final"):
             plain[key] = plain[key] and {"run": plain[key][0], "metric": plain[key][1]}
         made = self.plan
@@ -297,6 +298,7 @@ class _Work:
         least = max(_STARTUP_OF_SIZES, 2 * len(self.sizes.values)) if self.sizes.values else STARTUP
         enough = len(finished) >= least and (self.sizes.beyond is not None or self.sizes.of_full(finished))
         options: dict[str, Any] = {"number": number, "seed": self.seed, "sizes": self.sizes, "left": left}
+        options["trials_left"] = None if self.most is None else self.most - len(runs)
         return propose(runs, self.space, wanted, self.length, **options) if enough else None
 
     def _drawn(self, number: int, wanted: Sequence[float | None]) -> list[Trial]:

@@ -1,7 +1,7 @@
 """How far off is an extrapolated rate? Sweeps of networks at most an eighth as wide, and the best rate of the full one.
 
 Comes in: tasks. Goes out, a line of JSON each: the best peak of warm-up + linear for the full width by the law of
-thirty small runs, quasi-random ones or those that `lodestar tune --size` picks (within the work of two full runs), and
+thirty small runs, quasi-random ones or those that `lodestar tune --size` picks, and
 the best one measured: eight rates, four seeds, a parabola through the top five in log rate.
 
     python -m lodestar_bench.studies.best_rate cifar10-mlp stories-chars diamonds-mlp --out best_rate.jsonl
@@ -27,7 +27,7 @@ from lodestar.tuning.sizes import Sizes
 from lodestar_bench.arena.contestant import Sweep
 from lodestar_bench.methods.schedule import Scheduled
 from lodestar_bench.studies.sizes import RUNS, WORK, Case, play, small_runs
-from lodestar_bench.studies.small_search import search
+from lodestar_bench.studies.small_search import cost, search
 
 SMALLER = (32, 16, 8)
 RATES = np.geomspace(5e-4, 6.4e-2, 8)
@@ -49,7 +49,7 @@ def predicted(case: Case) -> tuple[float, dict]:
 
 def searched(case: Case) -> tuple[float, dict]:
     """The same by a search over the sizes and its surface."""
-    found = search(case, SMALLER, work=WORK, runs=RUNS)
+    found = search(case, SMALLER, work=max(WORK, cost(case, SMALLER, RUNS)), runs=RUNS)
     tried = read_tried(found.runs, Sizes(tuple(1 / times for times in SMALLER), 1.0))
     assert tried is not None, "thirty runs of three sizes have a surface"
     peaks, shape = np.geomspace(3e-5, 0.3, 400), np.array(parse(SHAPE.format(1.0), 40 * CELLS).rates)

@@ -4,8 +4,8 @@ Comes in: a task, what is made smaller (width, batch or length), a form of the o
 as lines of JSON, one for each contestant, as soon as its runs are made; a second call goes on where the first ended:
 
 - the plan of a forecaster fitted to runs at 1/16, 1/8 and 1/4, replayed; and the same steered (width);
-- the plan of `lodestar tune --sizes ... --size ...`, which picks each small run by what it tells of the full job, with
-  the work of two full runs and thirty runs at most (width);
+- the plan of `lodestar tune --sizes ... --size ...`, which picks each small run by what it tells of the full job:
+  thirty runs, and the work of two full ones or of the quasi-random sweep at most (width);
 - the winner of that sweep replayed as it is, and by the square-root rule;
 - release one's way: a forecaster that knows no sizes, steered;
 - plain schedules tuned with 25 *full* runs each.
@@ -49,7 +49,7 @@ from lodestar_bench.train import TrainingOutcome
 RELEASE_ONE: dict[str, Any] = {"hysteresis": 0.15, "least_near": None, "rescale_by": "run"}
 SMALLER = (16, 8, 4)
 RUNS = 30  # of the sweep, over all sizes
-WORK = 2.0  # of a search over sizes, in full runs
+WORK = 2.0  # of a search over sizes, in full runs; or that of the quasi-random sweep, where this is more
 SEEDS, FIRST_SEED, TUNE_SEEDS = 20, 1000, 5
 AT_ONCE = 20  # runs in one program
 BY = ("width", "batch", "length", "same")
@@ -151,7 +151,9 @@ def fitted(runs: Sequence[Run], *, seed: int, sizes: bool) -> Forecaster:
     return fit(runs, seed=seed, **usual)
 
 
-def contestants(case: Case) -> Iterator[tuple[str, Callable[[], tuple[Callable[[int], AbstractController], dict]]]]:
+def contestants(
+    case: Case, work: float | None = None
+) -> Iterator[tuple[str, Callable[[], tuple[Callable[[int], AbstractController], dict]]]]:
     """Each by name, and how its controllers are made: for a seed. Sweep and fits are made when first asked for."""
     kept: dict[str, Any] = {}
     job, steps = case.facts(), case.problem().total_steps
@@ -177,9 +179,10 @@ def contestants(case: Case) -> Iterator[tuple[str, Callable[[], tuple[Callable[[
         return lambda seed: Scheduled(Schedule("winner", spans)), {"peak_lr": float(spans.max()), "winner": winner.name}
 
     def searched() -> tuple[Callable[[int], AbstractController], dict]:
-        from lodestar_bench.studies.small_search import search
+        from lodestar_bench.studies.small_search import cost, search
 
-        found = search(case, SMALLER, work=WORK, runs=RUNS)
+        most = max(WORK, cost(case, SMALLER, RUNS)) if work is None else work
+        found = search(case, SMALLER, work=most, runs=RUNS)
         return lambda seed: Scheduled(found.schedule), {"peak_lr": found.schedule.peak, **found.facts}
 
     def planned() -> tuple[Callable[[int], AbstractController], dict]:
@@ -249,9 +252,15 @@ def tuned(
     yield f"{name}, 25 full runs", made
 
 
-def carry_out(case: Case, out: Path, only: Sequence[str] | None = None, first_seed: int = FIRST_SEED) -> None:
+def carry_out(
+    case: Case,
+    out: Path,
+    only: Sequence[str] | None = None,
+    first_seed: int = FIRST_SEED,
+    work: float | None = None,
+) -> None:
     """Every contestant that has no line yet."""
-    listed = [*contestants(case)] + [item for name in BASELINES[case.form] for item in tuned(case, name)]
+    listed = [*contestants(case, work)] + [item for name in BASELINES[case.form] for item in tuned(case, name)]
     problem = case.problem()
     for name, make in listed:
         if only and name not in only:
@@ -326,13 +335,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--only", nargs="+", help="Contestants by name; default: all.")
+    parser.add_argument("--work", type=float, help="Of the search over sizes, in full runs.")
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED, help="Of the twenty runs along what each says.")
     given = parser.parse_args()
     for sweep in given.sweeps:
         for by in given.by:
             for form in given.form:
                 for task in given.tasks:
-                    carry_out(Case(task, by, form, sweep), given.out, given.only, given.first_seed)
+                    carry_out(Case(task, by, form, sweep), given.out, given.only, given.first_seed, given.work)
     if given.table:
         table(given.out)
 

@@ -18,6 +18,7 @@ from lodestar.schedules import Schedule
 from lodestar.sweep import Done, Event, Job, Trial
 from lodestar.tuning import tune
 from lodestar_bench.arena.contestant import Sweep
+from lodestar_bench.problem import AbstractProblem
 from lodestar_bench.train_here import AbstractHere, TrainHere
 
 if TYPE_CHECKING:
@@ -56,8 +57,19 @@ class OfSizes(AbstractHere):
         if smaller not in self._here:
             problem = self._case.problem(smaller)
             self._here[smaller] = TrainHere(problem, Sweep(form=self._case.form).optimizer(problem))
-            self._parameters[smaller] = sum(np.size(leaf) for leaf in jax.tree.leaves(problem.begin(0)[0]))
+            self._parameters[smaller] = parameters(problem)
         yield from self._here[smaller]._train(trial)
+
+
+def parameters(problem: AbstractProblem) -> int:
+    """Of its network."""
+    return sum(np.size(leaf) for leaf in jax.tree.leaves(problem.begin(0)[0]))
+
+
+def cost(case: "Case", smaller: Sequence[int], runs: int) -> float:
+    """The work of so many runs, as many at each size, in full runs."""
+    whole = parameters(case.problem())
+    return sum(parameters(case.problem(times)) / whole for times in smaller) * runs / len(smaller)
 
 
 def search(case: "Case", smaller: Sequence[int], *, work: float, runs: int) -> Searched:
