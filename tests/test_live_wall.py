@@ -52,6 +52,7 @@ lodestar.forecaster.response.mixture
 lodestar.forecaster.response.neighbours
 lodestar.forecaster.response.pack
 lodestar.forecaster.response.power_law
+lodestar.forecaster.response.products
 lodestar.forecaster.response.response
 lodestar.forecaster.scale_law
 lodestar.forecaster.solve
