@@ -11,7 +11,7 @@ _REACH = 1.5  # knots: shares nearby tell of this one too
 _RIDGE, _RIDGE_RUNS = 0.05, 2.0  # towards the prior weights, for each run and as so many runs
 _ROUNDS = 3  # of reweighting: a run that nobody forecast must not decide
 _FAR = 3.0  # median errors
-_FEWEST, _HALF, _MOST_PRIOR = 15, 40.0, 0.4  # learned runs, and shares, of the latent ODE's prior
+_FEWEST, _HALF, _MOST_PRIOR = 20, 40.0, 0.4  # learned runs, and shares, of the latent ODE's prior
 _LATENT_RUNS, _MOST_LATENT = 30.0, 0.6  # held-out runs that the prior is worth; no share above
 _SCARCE = 2.0  # runs: with so many, intervals are twice as wide as those runs alone would have them
 

@@ -18,13 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lodestar.evaluate.simple import SIMPLE
+from lodestar.fitting import fit
+from lodestar.fitting.calibration import contexts_of
 from lodestar.fitting.dataset import Prepared, prepare
 from lodestar.fitting.quality import spearman
 from lodestar.fitting.response.cells import cell_runs
 from lodestar.fitting.response.response import fit_response
+from lodestar.forecaster import Forecaster
 from lodestar.forecaster.forecast import Context
 from lodestar.forecaster.preprocessing.normaliser import METRIC
 from lodestar.forecaster.response.history import CELLS
+from lodestar.forecaster.response.mixture import SHARES as KNOWN_SHARES
+from lodestar.forecaster.response.response import Response
 from lodestar.runs import Direction, Run
 from lodestar_bench.studies.accuracy import read
 
@@ -41,49 +46,67 @@ def run(
     most: int | None = None,
     simple: bool = True,
     first: int = 0,
+    latent: bool = False,
 ) -> list[dict[str, Any]]:
     """A row for each size and share seen: means over the splits, and the worst split's rank correlation."""
     runs = list(read(Path(path)))
     found: list[dict[str, Any]] = []
     for size in sizes:
-        rows = [one_split(runs, size, test, seed, most, simple) for seed in range(first, first + splits)]
+        rows = [one_split(runs, size, test, seed, most, simple, latent) for seed in range(first, first + splits)]
         found += [_mean([row[place] for row in rows], size) for place in range(len(SHARES))]
     return found
 
 
 def one_split(
-    runs: Sequence[Run], size: int, test: int, seed: int, most: int | None, simple: bool
+    runs: Sequence[Run], size: int, test: int, seed: int, most: int | None, simple: bool, latent: bool = False
 ) -> list[dict[str, float]]:
-    """Fit to `size` random runs, forecast `test` others; a row for each share seen."""
+    """Fit to `size` random runs, forecast `test` others; a row for each share seen. `latent`: the latent ODE too."""
     order = np.random.default_rng(seed).permutation(len(runs))[:most]
     past = prepare([runs[i] for i in order[test : test + size]])
     tested = prepare([runs[i] for i in order[:test]], recipe=past.recipe)
     began = time.process_time()
-    fitted = fit_response(past, seed=seed)
-    if fitted is None:
+    forecaster = fit(past, seed=seed) if latent else None
+    response = forecaster.response if forecaster else (fit_response(past, seed=seed) or (None,))[0]
+    if response is None:
         raise SystemExit(f"split {seed}: fewer than three of {size} runs are usable. Fix: --from more runs")
     seconds = time.process_time() - began
-    return [_row(past, tested, fitted[0], share, simple) | {"fit_s": seconds} for share in SHARES]
+    return [_row(past, tested, response, forecaster, share, simple) | {"fit_s": seconds} for share in SHARES]
 
 
-def _row(past: Prepared, tested: Prepared, response: Any, share: float, simple: bool) -> dict[str, float]:
+def _row(
+    past: Prepared, tested: Prepared, response: Response, forecaster: Forecaster | None, share: float, simple: bool
+) -> dict[str, float]:
     cells = cell_runs(tested)
     whole = np.flatnonzero(cells.whole)
     units = past.recipe.normaliser.metric
     truth = cells.stands[whole, -1, METRIC]
     centre, held = np.zeros(len(whole)), np.zeros(len(whole), dtype=bool)
+    latent = _latent(forecaster, tested, cells.rates, whole, share)
     for place, number in enumerate(whole):
         seen = cells.observed(int(number), max(round(share * CELLS) - 1, 0)) if share else None
-        finals = response.finals(cells.rates[number][None], seen)
+        finals = response.finals(cells.rates[number][None], seen, None if latent is None else latent[[place]])
         width = response.mixture.width(share, LEVEL) * finals.deviation[0]
         centre[place] = finals.centre[0]
         held[place] = abs(truth[place] - finals.centre[0]) <= width
     row = {"seen": share, "tested": float(len(whole)), "runs": float(len(past)), "held": float(held.mean())}
     row |= _figures("", units.inverse(centre), units.inverse(truth), past.recipe.direction)
+    if latent is not None:
+        row |= _figures("latent ODE ", units.inverse(latent), units.inverse(truth), past.recipe.direction)
+        row["latent ODE share"] = float(np.interp(share, KNOWN_SHARES, response.mixture.latent))
     if simple and share:
         for name, forecast in _simple(past, tested, share).items():
             row |= _figures(f"{name} ", forecast[whole], units.inverse(truth), past.recipe.direction)
     return row
+
+
+def _latent(
+    forecaster: Forecaster | None, tested: Prepared, rates: NDArray, whole: NDArray[np.int64], share: float
+) -> NDArray[np.float64] | None:
+    """The finals by the latent ODE alone."""
+    if forecaster is None:
+        return None
+    contexts = contexts_of(tested, whole, 0.0, share) if share else []
+    return forecaster.known_finals(rates[whole], *contexts).mean(axis=0)
 
 
 def _figures(name: str, forecast: NDArray, truth: NDArray, direction: Direction) -> dict[str, float]:
@@ -116,9 +139,18 @@ def main() -> None:
     told.add_argument("--splits", type=int, default=5, help="random splits")
     told.add_argument("--seed", type=int, default=0, help="of the first split")
     told.add_argument("--most", type=int, help="take so many random runs of the table first")
+    told.add_argument("--latent", action="store_true", help="fit the latent ODE too, as lodestar fit does (slow)")
     told.add_argument("--json", type=Path, help="write the rows here too")
     given = told.parse_args()
-    rows = run(given.runs, sizes=given.sizes, test=given.test, splits=given.splits, most=given.most, first=given.seed)
+    rows = run(
+        given.runs,
+        sizes=given.sizes,
+        test=given.test,
+        splits=given.splits,
+        most=given.most,
+        first=given.seed,
+        latent=given.latent,
+    )
     print("from  seen  usable  spearman (worst)  better half  rmse     80 % held  best simple forecaster's rmse")
     for row in rows:
         others = {name: row[f"{name} rmse"] for name in (kind.name for kind in SIMPLE) if f"{name} rmse" in row}
