@@ -3,6 +3,7 @@
 Comes in: runs (a store, or a table). Goes out, over random splits: rank correlation with the final metric (all runs,
 and the better half), its RMSE and the share of 80 % intervals that held, from few and from many runs, at several
 shares seen; beside last value, nearest past run and power law. `--most` takes a random part of a large table first.
+`--latent` fits a latent ODE that reads known schedules too, alone and with its share in the forecast.
 
     python -m lodestar_bench.studies.known_schedules runs.parquet --from 5 10 20 70 --test 30 --splits 5
 """
