@@ -7,12 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.responding import runs
+from tests.responding import drawn, runs
 
-from lodestar.fitting import fit_settings
+from lodestar.fitting import fit, fit_settings
 from lodestar.fitting.contexts import random_contexts
 from lodestar.fitting.dataset import prepare
 from lodestar.fitting.known import Batch, RunArrays, run_arrays, with_schedules
+from lodestar.forecaster import load
 from lodestar.forecaster.preprocessing.normaliser import LR
 from lodestar.forecaster.tokens import running_totals
 
@@ -80,13 +81,27 @@ def test_a_spliced_schedule_is_another_s_from_a_moment_on_and_only_the_rate_coun
 
 def test_a_fit_that_knows_no_schedules_needs_none():
     data = prepare(runs(4))
-    assert run_arrays(data, fit_settings("paper")).bins.shape == (4, 0, 2)
-    assert run_arrays(data, fit_settings("default")).bins.shape == (4, 30, 2)
+    assert run_arrays(data, fit_settings("default")).bins.shape == (4, 0, 2)
+    assert run_arrays(data, fit_settings("default", known=0.6)).bins.shape == (4, 30, 2)
 
 
 def test_the_latent_ode_reads_schedules_where_the_fit_shows_them():
-    assert fit_settings("default").architecture.schedules
-    assert not fit_settings("default", known=0.0).architecture.schedules
-    assert not fit_settings("paper").architecture.schedules
+    assert fit_settings("default", known=0.6).architecture.schedules
+    assert not fit_settings("default").architecture.schedules
     with pytest.raises(ValueError, match="there is no fit setting 'schedules'"):
-        fit_settings("default", schedules=False)
+        fit_settings("default", schedules=True)
+
+
+def test_a_fit_that_shows_schedules_gives_a_forecaster_that_reads_them(tmp_path):
+    small = {"latent": 6, "hidden": 8, "field_width": 8, "decoder_width": 8, "tokens": 8, "steps": 6}
+    changes = {"known": 0.6, "averaging": 50, "updates": 200, "check_every": 100, "members": 2, **small}
+    forecaster = fit(runs(24), seed=0, points=40, **changes)
+    forecaster.save(tmp_path / "f.lodestar")
+    forecaster = load(tmp_path / "f.lodestar")
+    assert forecaster.reads_schedules and forecaster.response is not None
+    assert np.all(forecaster.response.mixture.latent > 0)
+    rates = np.stack([drawn(seed).rates for seed in range(100, 104)])
+    found = forecaster.known_finals(rates)
+    assert found.shape == (2, 4)
+    assert np.ptp(found, axis=1).min() > 0
+    assert not np.allclose(forecaster.known_finals(rates, forecaster.context_of(runs(1)[0], 0.5)), found)

@@ -202,4 +202,4 @@ def test_what_is_no_file_is_not_read(tmp_path):
 def test_an_old_lodestar_says_that_a_new_file_is_newer(saved):
     """Release one looks at these two first, and refuses a version above its own with the update line."""
     table, _ = apart(saved)
-    assert (table["__metadata__"]["format"], table["__metadata__"]["version"]) == ("lodestar-forecaster", "2")
+    assert (table["__metadata__"]["format"], table["__metadata__"]["version"]) == ("lodestar-forecaster", "3")

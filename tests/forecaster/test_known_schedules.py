@@ -7,8 +7,11 @@ import pytest
 from tests.responding import TOTAL, drawn, responding_forecaster, run_of
 
 from lodestar._errors import ForecasterError
-from lodestar.forecaster import load
-from lodestar.forecaster.known_schedules import judge, what_if
+from lodestar.forecaster import Architecture, load
+from lodestar.forecaster.known_schedules import _continued, judge, what_if
+from lodestar.forecaster.response.mixture import SHARES
+from lodestar.forecaster.response.response import Observed
+from lodestar.forecaster.scale_law import rescaled
 from lodestar.testing import random_forecaster
 
 
@@ -54,6 +57,72 @@ def test_a_file_keeps_the_response(tmp_path):
     again = load(tmp_path / "f.lodestar")
     assert np.array_equal(judge(again, rates).centre, judge(forecaster, rates).centre)
     assert np.array_equal(judge(again, rates).upper, judge(forecaster, rates).upper)
+
+
+def reading_forecaster(share: float):
+    """One whose latent ODE reads schedules, with random weights, and has such a share of each forecast."""
+    forecaster = responding_forecaster()
+    made = random_forecaster(
+        seed=5, points=forecaster.points, members=2, shape=Architecture(steps=8, tokens=10, schedules=True)
+    )
+    assert forecaster.response is not None
+    mixture = dataclasses.replace(forecaster.response.mixture, latent=np.full(len(SHARES), share))
+    response = dataclasses.replace(forecaster.response, mixture=mixture)
+    return dataclasses.replace(forecaster, network=made.network, spread=made.spread, response=response)
+
+
+@pytest.mark.parametrize("seen", [0.0, 0.4])
+def test_the_latent_ode_has_its_share_of_the_forecast(seen):
+    forecaster, rates = reading_forecaster(0.25), np.stack([drawn(seed).rates for seed in range(300, 304)])
+    context = forecaster.context_of(run_of(drawn(300), 300), seen) if seen else None
+    units = forecaster.recipe.normaliser.metric
+    alone = units.forward(judge(reading_forecaster(0.0), rates, context).centre)
+    cells, _ = _continued(forecaster, rates, context)
+    latent = forecaster.known_finals(cells, *([context] if context else [])).mean(axis=0)
+    assert forecaster.response is not None
+    observed = None if context is None else Observed.of(context, forecaster.points)
+    latent = forecaster.response.within_reach(latent, observed)
+    made = units.forward(judge(forecaster, rates, context).centre)
+    assert made == pytest.approx(alone + 0.25 * (latent - alone))
+    assert what_if(forecaster, rates[0], context).final_metric[0] == pytest.approx(units.shown(made[0]))
+
+
+def test_the_latent_ode_reads_the_schedule_and_what_was_seen():
+    forecaster = random_forecaster(seed=1, shape=Architecture(steps=8, tokens=10, schedules=True), members=2)
+    rates = np.stack([np.full(50, 1e-3), np.linspace(3e-3, 0, 50), np.linspace(3e-3, 0, 50)])
+    seen = [forecaster.references.context(run, 0, stop) for run, stop in ((0, 10), (0, 10), (1, 40))]
+    nothing, shared, each = (forecaster.known_finals(rates, *contexts) for contexts in ([], seen[:1], seen))
+    assert nothing.shape == (2, 3)
+    assert nothing[:, 1] == pytest.approx(nothing[:, 2])
+    assert not np.allclose(nothing[:, 0], nothing[:, 1])
+    assert not np.allclose(nothing, shared)
+    assert each[:, :2] == pytest.approx(shared[:, :2])
+    assert not np.allclose(each[:, 2], shared[:, 2])
+    last = forecaster.decode(forecaster.encode_known(rates, *seen)).metric[..., -1]
+    assert forecaster.recipe.normaliser.metric.inverse(each) == pytest.approx(last)
+
+
+def test_the_scale_of_a_job_is_the_same_to_the_latent_ode_as_to_its_rates():
+    """Rates of a job that takes twice the rate, read in its own units, are those of the reference job."""
+    forecaster = random_forecaster(seed=1, shape=Architecture(steps=8, tokens=10, schedules=True))
+    units = forecaster.recipe.normaliser
+    job = dataclasses.replace(units, lr=rescaled(units.lr, 0.5))
+    turned = dataclasses.replace(forecaster, recipe=dataclasses.replace(forecaster.recipe, normaliser=job))
+    rates = np.linspace(3e-3, 1e-4, 50)[None]
+    assert turned.known_finals(2 * rates) == pytest.approx(forecaster.known_finals(rates))
+
+
+def test_a_file_keeps_the_latent_ode_s_share(tmp_path):
+    forecaster, rates = reading_forecaster(0.25), drawn(300).rates[None]
+    forecaster.save(tmp_path / "f.lodestar")
+    again = load(tmp_path / "f.lodestar")
+    assert again.reads_schedules
+    assert judge(again, rates).centre == pytest.approx(judge(forecaster, rates).centre)
+
+
+def test_a_latent_ode_that_reads_no_schedules_says_so():
+    with pytest.raises(ForecasterError, match=r"latent ODE reads no known schedules.*Fix: lodestar fit"):
+        random_forecaster(seed=0).known_finals(np.ones((1, 10)))
 
 
 def test_a_forecaster_without_a_response_says_so(tmp_path):

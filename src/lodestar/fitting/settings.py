@@ -61,8 +61,8 @@ _DEFAULT: dict[str, Any] = {
     "bits": 32,
     "check_every": 500,
     "patience": 0.3,
-    "averaging": 500,
-    "known": 0.6,
+    "averaging": 0,
+    "known": 0.0,
     "unobserved": 0.15,
     "spliced": 0.4,
 }
@@ -79,8 +79,6 @@ _PAPER: dict[str, Any] = {
     "token_shift": 0.0,
     "clip": 0.0,
     "bits": 64,
-    "averaging": 0,
-    "known": 0.0,
     "response": False,
 }
 PRESETS: dict[Preset, dict[str, Any]] = {"default": _DEFAULT, "paper": _PAPER}

@@ -19,7 +19,7 @@ SCHEDULE_FEATURES = 4  # time, the rate, its sum so far and from there on
 
 @dataclasses.dataclass(frozen=True)
 class Architecture:
-    """Sizes and solver; the defaults are the default preset's but for `schedules`, which files of before do not know.
+    """Sizes and solver; the defaults are the default preset's.
 
     `tokens`: into how many equal bins a context is cut, and a known schedule where `schedules` says that it reads them.
     """

@@ -174,8 +174,8 @@ class Forecaster:
         """
         if not self.reads_schedules:
             raise ForecasterError(
-                "this forecaster's latent ODE reads no known schedules: it was fitted by an older Lodestar, with "
-                "preset='paper' or with known=0. Fix: lodestar fit RUNS -o forecaster.lodestar"
+                "this forecaster's latent ODE reads no known schedules: no fit taught it to. "
+                "Fix: lodestar fit RUNS -o forecaster.lodestar --set known=0.6"
             )
         bins = self.network.shape.tokens
         made = schedule_tokens(schedule_bins(on_cells(rates), self.recipe.normaliser.lr, bins))

@@ -8,7 +8,7 @@ from tests.responding import TOTAL, drawn, expected_loss, responding_forecaster,
 
 from lodestar.fitting.dataset import prepare
 from lodestar.fitting.quality import spearman
-from lodestar.fitting.response.blend import convex
+from lodestar.fitting.response.blend import convex, latent_prior, latent_shares
 from lodestar.fitting.response.cells import cell_runs
 from lodestar.fitting.response.laws import fit_law
 from lodestar.fitting.response.response import fit_response
@@ -16,6 +16,7 @@ from lodestar.forecaster import Forecaster
 from lodestar.forecaster.known_schedules import judge, response_of
 from lodestar.forecaster.preprocessing.normaliser import METRIC
 from lodestar.forecaster.response.history import CELLS, Clock, on_cells
+from lodestar.forecaster.response.mixture import SHARES
 from lodestar.forecaster.response.neighbours import Neighbours
 from lodestar.forecaster.response.power_law import power_law_final
 from lodestar.runs import Direction, Series
@@ -114,6 +115,25 @@ def test_weights_add_up_to_one_and_go_to_the_way_that_is_right():
     weights = convex(made, truth, np.ones(40), np.full(3, 1 / 3), ridge=2.0)
     assert weights.sum() == pytest.approx(1.0)
     assert weights[0] > 0.9 and np.all(weights >= 0)
+
+
+def test_the_latent_ode_has_no_share_where_it_learned_from_few_runs():
+    centre, truth = np.zeros((len(SHARES), 6)), np.ones(6)
+    assert np.all(latent_shares(centre, np.ones_like(centre), truth, learned=15) == 0.0)
+
+
+def test_the_latent_ode_s_share_is_the_prior_s_where_no_run_was_held_out():
+    nothing = np.full((len(SHARES), 6), np.nan)
+    assert latent_shares(np.zeros_like(nothing), nothing, np.ones(6), learned=80) == pytest.approx(latent_prior(80))
+
+
+def test_the_latent_ode_s_share_grows_where_it_is_right_and_shrinks_where_it_is_wrong():
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=40)
+    centre = np.tile(truth + 0.3 * rng.normal(size=40), (len(SHARES), 1))
+    right, wrong = np.tile(truth, (len(SHARES), 1)), centre + rng.normal(size=centre.shape)
+    assert np.all(latent_shares(centre, right, truth, learned=80) > 0.5)
+    assert np.all(latent_shares(centre, wrong, truth, learned=80) < 0.7 * latent_prior(80))
 
 
 def test_nearest_past_runs_go_on_from_where_the_run_stands():

@@ -97,7 +97,7 @@ class Response:
         seen = observed.share if observed else 0.0
         centre, deviation = mixed(self.mixture.at(seen), ways, variance)
         if latent is not None:
-            latent = self._within_reach(latent, observed)
+            latent = self.within_reach(latent, observed)
             centre, deviation = self.mixture.with_latent(seen, centre, deviation, latent)
         return Finals(centre, deviation, np.sqrt(doubt), ways)
 
@@ -125,8 +125,8 @@ class Response:
         made = np.clip(made, now + low, now + high)
         return self.metric.clipped(made, now, observed.share), given.variance[:, 0], given.doubt[:, 0]
 
-    def _within_reach(self, finals: NDArray[np.float64], observed: Observed | None) -> NDArray[np.float64]:
-        """Clipped as the ways are."""
+    def within_reach(self, finals: NDArray[np.float64], observed: Observed | None) -> NDArray[np.float64]:
+        """Finals that come from elsewhere, clipped as the ways are."""
         if observed is None or observed.last[METRIC] < 0:
             return self.metric.clipped(finals)
         return self.metric.clipped(finals, float(observed.stand[observed.last[METRIC], METRIC]), observed.share)
