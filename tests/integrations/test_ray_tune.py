@@ -129,7 +129,7 @@ def test_trials_with_checkpoints_are_paused_and_the_best_forecast_is_thawed(clus
     assert [int(done) > 0 for _, done in starts] == [False, False, False, True]
     assert found[MIDDLING].metrics["step"] == TOTAL and found[BAD].metrics["step"] < TOTAL / 2
     assert len(scheduler.reasons) == 1
-    assert "10 of 12 trials were forecast better by then" in next(iter(scheduler.reasons.values()))
+    assert "10 of 12 trials looked better by then" in next(iter(scheduler.reasons.values()))
 
 
 # Without a cluster: the scheduler is told what Ray would tell it.
