@@ -154,6 +154,7 @@ def test_the_page_follows_the_system_until_told_otherwise(opened, path):
     opened.open(path, dark=True)
     assert opened.js("document.documentElement.dataset.theme") == "dark"
     opened.click("#theme")
+    opened.wait("document.documentElement.dataset.theme === 'light'")
     opened.open(path, dark=True)
     assert opened.js("document.documentElement.dataset.theme") == "light"
 

@@ -20,7 +20,7 @@ from lodestar_bench.paper import probe_sharpness as probe
 from lodestar_bench.paper.canvas import drawn, picture_bytes
 from lodestar_bench.paper.context import ItemContext
 from lodestar_bench.paper.item import Made
-from lodestar_bench.paper.sharpness import EXAMPLES, ITEM, PLACES
+from lodestar_bench.paper.sharpness import EXAMPLES, ITEM, PLACES, copy_learned
 from lodestar_bench.paper.sheet import Sheet
 from lodestar_bench.protocol import carry_out
 
@@ -96,6 +96,16 @@ def test_the_home_is_left_alone(home, found):
     del found
     assert not (home.path / "measured").exists()
     assert sorted(path.name for path in home.path.iterdir()) == ["bench.json", "runs"]
+
+
+def test_what_a_method_left_beside_its_file_goes_with_it(tmp_path):
+    kept = tmp_path / "learned" / "knowledge"
+    (kept.parent / "knowledge.search").mkdir(parents=True)  # a folder is no part of it
+    kept.write_text("weights")
+    kept.with_name("knowledge.plan").write_text("linear:1e-3")
+    copy_learned(kept, tmp_path / "measured" / "knowledge")
+    copied = {path.name: path.read_text() for path in (tmp_path / "measured").iterdir()}
+    assert copied == {"knowledge": "weights", "knowledge.plan": "linear:1e-3"}
 
 
 def test_the_measure_is_that_of_the_dense_hessian():

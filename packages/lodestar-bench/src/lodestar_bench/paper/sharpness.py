@@ -139,10 +139,17 @@ def _trial(context: ItemContext, piece: Piece, shown: bool) -> Trial:
         settings["value"] = piece.value
     if piece.learned is not None:
         copy = file.with_suffix("") / "knowledge"
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(context.home.knowledge(piece.learned), copy)
+        copy_learned(context.home.knowledge(piece.learned), copy)
         settings["knowledge"] = str(copy.resolve())
     return Trial(piece.name, piece.seed, context.problem.total_steps, settings=settings)
+
+
+def copy_learned(kept: Path, copy: Path) -> None:
+    """The file that a method left when it learned, and what it left beside it under that name (`knowledge.plan`)."""
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    for part in kept.parent.glob(f"{kept.name}*"):
+        if part.is_file():
+            shutil.copyfile(part, copy.with_name(part.name.replace(kept.name, copy.name, 1)))
 
 
 def _file(context: ItemContext, piece: Piece) -> Path:
