@@ -19,7 +19,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 from scipy.stats import rankdata
 
 _WINNER = 2.25  # deviations above the middle: the best of forty trials, or of as many as there are
-_LOST = {"value": 0.007, "forecast": 0.005}  # share of the winners that may stand below
+_LOST = {"value": 0.015, "forecast": 0.01}  # share of the winners that may stand below
 _LOWER = 0.2  # weight of trials below the middle
 _PRIOR = 0.3  # of squared scores: a slope from few trials is held down
 _PRIOR_TRIALS = 2.0  # as many stand for what a normal copula of that slope leaves open
