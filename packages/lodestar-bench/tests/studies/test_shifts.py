@@ -16,7 +16,7 @@ from lodestar_bench.methods.steered import Steered
 from lodestar_bench.studies import shift_room
 from lodestar_bench.studies.shift_room import crossed
 from lodestar_bench.studies.shifted_jobs import SHIFTS, Met, decayed, job, noisy, on_new_clock, stretched
-from lodestar_bench.studies.shifts import gaps, in_units
+from lodestar_bench.studies.shifts import gaps, in_units, scale_facts
 
 LOOK: AbstractLook = None  # pyright: ignore[reportAssignmentType]  nobody looks inside
 STEPS = 200
@@ -54,6 +54,13 @@ def _shapes(params) -> list[tuple[int, ...]]:
     import jax
 
     return [leaf.shape for leaf in jax.tree.leaves(params)]
+
+
+def test_a_told_job_states_its_width_and_its_batch():
+    batch = tasks.problem("digits-mlp", "cpu").batch_size
+    assert scale_facts("digits-mlp", "same") == {"width": 1.0, "batch_size": batch}
+    assert scale_facts("digits-mlp", "batch") == {"width": 1.0, "batch_size": 4 * batch}
+    assert scale_facts("digits-mlp", "width") == {"width": 4.0, "batch_size": batch}
 
 
 def test_a_half_of_the_labels_is_drawn_anew_the_same_ones_in_every_run():

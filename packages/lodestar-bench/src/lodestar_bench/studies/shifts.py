@@ -11,6 +11,9 @@ them; then 20 fresh seeds of the job as it is ("same") and under seven shifts, o
 - data: until half time only the first half of the training rows is seen;
 - spike: in the first 3 % of the run the rate applied is ten times the planned one; a scheduler sees what was applied.
 
+Past runs and jobs say nothing of their width and batch here, so that a loop has to find out. Contestant "told": they
+do, as most trackers and adapters would; its first plan is replayed.
+
 Goes out, as lines of JSON, one for each contestant, as soon as its runs are made; a second call goes on where the first
 ended. `--set NAME=VALUE` steers with other settings, under a name of their own.
 
@@ -30,9 +33,9 @@ from typing import Any
 import numpy as np
 
 from lodestar.forecaster import Forecaster, load
-from lodestar.runs import Direction, Status
+from lodestar.runs import Direction, Run, Status
 from lodestar.scheduler import Scheduler
-from lodestar_bench import tasks
+from lodestar_bench import methods, tasks
 from lodestar_bench._threads import one_thread
 from lodestar_bench.arena import lockstep
 from lodestar_bench.arena.contestant import Sweep, Variant, read_changes, with_changes
@@ -44,13 +47,14 @@ from lodestar_bench.methods.schedule import Scheduled
 from lodestar_bench.methods.steered import Steered
 from lodestar_bench.optimizers.forms import optimizer
 from lodestar_bench.statistics import Paired, paired
-from lodestar_bench.studies.shifted_jobs import SHIFTS, Met, job, on_new_clock, stretched
+from lodestar_bench.studies.shifted_jobs import SHIFTS, TIMES, Met, job, on_new_clock, stretched
 
 RUNS = 25  # of the sweep
 SEEDS, FIRST_SEED = 20, 1000
 OPEN, WINNER, CLOSED = "open loop", "winner replayed", "closed loop"
 SCALED = "plan x"  # "plan x0.5": the open loop, its rates times 0.5 from a quarter of the run on
 FROM = 0.25
+TOLD = "told"  # past runs and the job state their width and batch; the initial plan, replayed
 CLOCKED = "plan on the new clock"  # of a job that gets longer: read at the place in the new length, not stretched
 
 
@@ -75,6 +79,18 @@ class Learned:
         """Fitted to the sweep."""
         return load(self._judge().fit(self._variant))
 
+    def told(self) -> Forecaster:
+        """Fitted to the same runs, which state their width (in units of the usual one) and their batch."""
+        from lodestar.fitting import fit
+
+        judge, variant = self._judge(), self._variant
+        path = judge.place_of(variant).with_suffix(".told")
+        if not path.is_file():
+            facts = scale_facts(self.task, "same")
+            runs = [_stating(run, facts) for run in judge.sweep(variant.sweep)]
+            fit(runs, seed=self.sweep, **methods.method("lodestar").fits["cpu"]).save(path)  # pyright: ignore[reportAttributeAccessIssue]
+        return load(path)
+
     def winner(self) -> np.ndarray:
         """The rates of the sweep's run with the best validation metric."""
         judge, sweep = self._judge(), self._variant.sweep
@@ -87,6 +103,15 @@ class Learned:
         return schedule.rates
 
 
+def _stating(run: Run, facts: dict[str, float]) -> Run:
+    return dataclasses.replace(run, facts=dataclasses.replace(run.facts, extra={**run.facts.extra, **facts}))
+
+
+def scale_facts(task: str, shift: str) -> dict[str, float]:
+    """What a job states of its scale."""
+    return {"width": float(TIMES if shift == "width" else 1), "batch_size": float(job(task, shift).batch_size)}
+
+
 def controllers(
     learned: Learned, shift: str, contestant: str, changes: dict[str, Any]
 ) -> Callable[[int], AbstractController]:
@@ -95,6 +120,10 @@ def controllers(
     if contestant == WINNER:
         rates = learned.winner()
         return lambda seed: Met(Scheduled(stretched(rates, shift)), shift, steps)
+    if contestant == TOLD:
+        stated = scale_facts(learned.task, shift)
+        first = Scheduler(learned.told(), steps, job=stated, seed=0).plan().values()
+        return lambda seed: Met(Scheduled(stretched(first, shift)), shift, steps)
     forecaster, settings = learned.forecaster(), with_changes(Variant(), changes).settings()
     if contestant == CLOSED:
         return lambda seed: Met(Steered(Scheduler(forecaster, steps, settings=settings, seed=seed)), shift, steps)
