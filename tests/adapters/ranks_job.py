@@ -116,7 +116,8 @@ def main() -> None:
     }
     dist.barrier()
     dist.destroy_process_group()
-    print(json.dumps(found))
+    print(json.dumps(found), flush=True)
+    os._exit(0)  # a thread of gloo may outlive its group, and then aborts the interpreter as it shuts down
 
 
 if __name__ == "__main__":
